@@ -331,6 +331,20 @@ fn json_numbers_are_read_as_the_core_needs_them() {
     }
 }
 
+/// A time from outside may be as long as its type allows: added to a moment it would panic. A bound of the program is a constant.
+#[test]
+fn no_time_from_outside_is_added_to_a_moment() {
+    let mut found = Vec::new();
+    for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/")) {
+        for (number, line) in without_tests(&path, &text).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let added = code.split("now() + ").skip(1).filter(|rest| !rest.starts_with(char::is_uppercase));
+            found.extend(added.map(|rest| format!("{path}:{}: `now() + {rest}`: use `checked_add`", number + 1)));
+        }
+    }
+    assert_none(found);
+}
+
 /// Lines below a folder that mention one of the names, tests left out.
 fn mentions(folder: &str, names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();

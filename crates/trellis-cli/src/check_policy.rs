@@ -12,7 +12,7 @@ use trellis_core::{
 };
 use trellis_host::{
     Bindings,
-    binding::{Host, check_bindings},
+    binding::{Host, check_bindings, check_files, check_names},
 };
 
 use crate::{report::Checked, store_config::secrets, unknown_secrets::unknown_secrets};
@@ -73,6 +73,9 @@ impl CheckPolicy {
     /// The system gives nothing to connect with.
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) -> anyhow::Result<()> {
         let mut late = check_bindings(&checked.documents);
+        late.extend(check_names(&checked.documents));
+        let files = check_files(&checked.documents, folder);
+        late.extend(files.diagnostics);
         if let Some(program) = program.filter(|_| self.host) {
             let host = Host::new().secrets(secrets(folder));
             let (bindings, _) = Bindings::new(program, folder, &host);
@@ -100,6 +103,7 @@ impl CheckPolicy {
         }
         apply_severities(&checked.documents, &mut late);
         checked.diagnostics.extend(late);
+        checked.documents.extend(files.sources);
         for found in &mut checked.diagnostics {
             if self.deny.iter().any(|denied| denied.means(found)) {
                 found.severity = Severity::Error;

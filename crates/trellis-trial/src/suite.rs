@@ -256,7 +256,7 @@ impl Suite {
 
     fn judge(&self, sheet: &Sheet, case: &Case, options: &Options) -> Verdict {
         let interrupt = Arc::clone(&options.interrupt);
-        let limits = Limits { until: Some(Instant::now() + options.timeout), interrupt, ..Limits::default() };
+        let limits = Limits { until: Instant::now().checked_add(options.timeout), interrupt, ..Limits::default() };
         let own = case.changes_graph.then(|| compiled(&case.files));
         let graph = match &own {
             Some((compiled, texts)) => Graph { compiled, texts },

@@ -3,7 +3,7 @@
 use std::{fs::File, io::IsTerminal as _, path::PathBuf};
 
 use anyhow::{Context as _, bail};
-use trellis_host::binding::check_bindings;
+use trellis_host::binding::{check_bindings, check_names};
 
 use crate::Exit;
 
@@ -37,7 +37,7 @@ impl Lsp {
             opened.with_context(|| format!("`{}` cannot be written", file.display()))
         });
         let log = opened.transpose()?;
-        trellis_lsp::serve_stdio(check_bindings, log)?;
+        trellis_lsp::serve_stdio(|documents| [check_bindings(documents), check_names(documents)].concat(), log)?;
         Ok(Exit::Fine)
     }
 }

@@ -90,7 +90,7 @@ impl Console for Interactive {
                 self.leave();
                 self.settle();
                 self.pass_on();
-                self.busy.sleep(Instant::now() + time);
+                Instant::now().checked_add(time).into_iter().for_each(|until| self.busy.sleep(until));
             }
             Note::Reload(reloaded) => {
                 self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
@@ -117,7 +117,7 @@ impl Console for Interactive {
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
         self.leave();
-        self.until = asking.left.map(|left| Instant::now() + left);
+        self.until = asking.left.and_then(|left| Instant::now().checked_add(left));
         if let (true, Some(question)) = (asking.again, &mut self.question) {
             if let Some(refusal) = self.answered.take().and_then(|answered| answered.refusal) {
                 question.refuse(&refusal);

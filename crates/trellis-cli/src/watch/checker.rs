@@ -159,8 +159,11 @@ impl WatchedGraph {
             Status::Gone { error, .. } => Some(error),
             Status::Sound { .. } | Status::Broken { .. } => None,
         };
-        // An edited script changes nothing that is checked; a template that computes is checked itself.
-        let is_checked = |script: &std::path::PathBuf| script.extension().is_some_and(|end| end == "jinja");
+        // An edited script changes nothing that is checked; templates that compute, replies, statements and cards are checked themselves.
+        let is_checked = |script: &std::path::PathBuf| {
+            let ends = script.extension().and_then(|end| end.to_str());
+            ends.is_some_and(|end| ["jinja", "yaml", "yml", "json", "sql", "md"].contains(&end))
+        };
         edit.scripts.is_empty() || !edit.changed.is_empty() || edit.scripts.iter().any(is_checked)
     }
 

@@ -153,12 +153,17 @@ impl<'d> Defaults<'d> {
     }
 }
 
-/// Every key that is ever set or declared in a graph: a bare name in a condition is one of them, or a predicate.
-pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item = &'d NodeSyntax>) -> FxHashSet<&'d str> {
+/// Every key that is ever set or declared in a graph: a bare name in a condition is one of them, or a predicate. `with_locale` counts the key of
+/// `locale`.
+pub(super) fn known_keys<'d>(
+    graph: &GraphSyntax<'d>,
+    nodes: impl Iterator<Item = &'d NodeSyntax>,
+    with_locale: bool,
+) -> FxHashSet<&'d str> {
     let mut keys = FxHashSet::default();
     for (_, _, project) in &graph.projects {
         keys.extend(project.context.iter().map(|(key, _)| &*key.value));
-        keys.extend(project.locale.iter().map(|key| &*key.value));
+        keys.extend(project.locale.iter().filter(|_| with_locale).map(|key| &*key.value));
         keys.extend(project.defaults.before_each.iter().flat_map(|call| saved(call)));
         let properties = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
         keys.extend(properties.into_iter().flat_map(|properties| properties.keys().map(|key| &**key)));

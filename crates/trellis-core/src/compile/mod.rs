@@ -218,6 +218,7 @@ fn prepare<'d>(
         predicates,
         found,
         bare_names: Vec::new(),
+        guarded_names: Vec::new(),
         unresolved: false,
     };
     (lowering, page_names)
@@ -275,6 +276,7 @@ fn lower_all<'d>(
     // An unreadable part might set any name.
     if !unread {
         lowering.unknown_predicates(lowered.bare_names());
+        lowering.unset_keys(lowered.guarded_names());
     }
     lowering.found.extend(lowering.tools.shadowed());
     let rollback_replies: Vec<u32> =

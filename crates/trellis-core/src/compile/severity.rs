@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Codes of findings that are made after compilation: until then, it is unknown if a comment about them is needed.
-const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
+const LATE: [Code; 4] = [Code::UnboundTool, Code::UncheckedRead, Code::MissingFile, Code::SqlSyntax];
 
 /// Applies the severities and comments in `documents` to findings that were made after compilation, by a host for example. Findings that
 /// are allowed or turned off are removed.

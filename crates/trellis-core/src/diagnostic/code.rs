@@ -90,6 +90,7 @@ codes! {
         MaybeUndefined "maybe-undefined" Error,
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
+        UnsetKey "unset-key" Error,
         FailedAssert "failed-assert" Error,
         UncheckedRead "unchecked-read" Error,
         OpenInput "open-input" Warning,
@@ -108,6 +109,8 @@ codes! {
         BadToolArgs "bad-tool-args" Error,
         IncompatibleShadowing "incompatible-shadowing" Warning,
         RollbackGap "rollback-gap" Warning,
+        MissingFile "missing-file" Error,
+        SqlSyntax "sql-syntax" Error,
         UnboundTool "unbound-tool" Error,
     }
 }

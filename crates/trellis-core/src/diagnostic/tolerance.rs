@@ -13,6 +13,7 @@ impl Code {
             Self::UndefinedVariable
                 | Self::MaybeUndefined
                 | Self::UnsetRequiredContext
+                | Self::UnsetKey
                 | Self::FailedAssert
                 | Self::TypeMismatch
                 | Self::BadToolArgs
@@ -22,6 +23,8 @@ impl Code {
                 | Self::UnreachableNode
                 | Self::EndlessLoop
                 | Self::NoWayOut
+                | Self::MissingFile
+                | Self::SqlSyntax
                 | Self::UnboundTool
                 | Self::UncheckedRead
         );

@@ -57,11 +57,31 @@ impl<'e> Move<'e> {
             };
             if self.decide(node, &edge.when).map_err(placed)? {
                 self.took.push(TakenEdge { point, edge: index });
-                return Ok(self.led(reply, edge));
+                return Ok(self.lead(point, reply, edge));
             }
         }
         self.took.push(TakenEdge { point, edge: reply.edges.end - 1 });
-        Ok(self.led(reply, last))
+        Ok(self.lead(point, reply, last))
+    }
+
+    /// Takes an edge: a session that gets past a node that could have rolled it back is on another way than that of an earlier rollback.
+    fn lead(&mut self, point: PointIndex, reply: &Reply, edge: &Edge) -> Target {
+        let target = self.led(reply, edge);
+        if self.state.rolled_back
+            && matches!(reply.on, Outcome::Success | Outcome::Answer | Outcome::Chosen(_) | Outcome::Pass)
+            && target != Target::Rollback
+            && self.may_roll_back(point)
+        {
+            self.state.rolled_back = false;
+        }
+        target
+    }
+
+    /// Returns whether an outcome at a point, other than a signal, rolls back.
+    fn may_roll_back(&self, point: PointIndex) -> bool {
+        let replies = self.program.replies(&self.program.point(point).replies).iter();
+        let mut outcomes = replies.filter(|reply| !matches!(reply.on, Outcome::Signal(_) | Outcome::AnySignal));
+        outcomes.any(|reply| self.program.edges_of(reply).iter().any(|edge| edge.to == Target::Rollback))
     }
 
     /// Returns the target of an edge: the end that the rules have, where it is a default of a graph that does not apply to this session (language

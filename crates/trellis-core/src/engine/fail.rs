@@ -80,8 +80,13 @@ impl Stop {
     }
 
     pub(super) fn unneeded(node: &NodeId, predicate: &str, path: &KeyPath) -> Self {
-        Self::failed(Failure::Condition, node, format!("`{node}`: the predicate `{predicate}` needs `{path}`, which is not set"))
+        Self::failed(Failure::Condition, node, format!("`{node}`: {}", unneeded(predicate, path)))
     }
+}
+
+/// Returns the reason why a predicate cannot be asked.
+pub(super) fn unneeded(predicate: &str, path: &KeyPath) -> String {
+    format!("the predicate `{predicate}` needs `{path}`, which is not set")
 }
 
 /// Returns the reason why a guard cannot be decided over `value`.

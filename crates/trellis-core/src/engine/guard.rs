@@ -58,15 +58,13 @@ impl Move<'_> {
             return Ok(());
         }
         let predicate = &self.program.predicates()[index as usize];
+        if let Some(missing) = predicate.needs().find(|path| self.missing(path)) {
+            return Err(Stop::unneeded(node, &predicate.name, missing));
+        }
         let answer = match &predicate.source {
             // It follows from the context, so the record needs no answer.
             PredicateSource::Schema(schema) => schema.fits(&self.state.context.to_mapping().into()),
-            source @ (PredicateSource::Host(_) | PredicateSource::Binding { .. }) => {
-                if let Some(missing) = source.needs().iter().find(|path| self.missing(path)) {
-                    return Err(Stop::unneeded(node, &predicate.name, missing));
-                }
-                self.answer(&predicate.name)?
-            }
+            PredicateSource::Host(_) | PredicateSource::Binding { .. } => self.answer(&predicate.name)?,
         };
         self.asked.push((index, answer));
         Ok(())

@@ -59,10 +59,16 @@ pub(super) fn render_speech(program: &Program, scope: &Scope, speech: &Speech) -
 fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid> {
     let value = guard.operand().and_then(|operand| scope.lookup(&operand.path));
     let truth = match guard {
-        Guard::Predicate(index, wanted) => match &program.predicates()[*index as usize].source {
-            PredicateSource::Schema(schema) => Truth::from(schema.fits(&scope.context.to_mapping().into()) == *wanted),
-            PredicateSource::Host(_) | PredicateSource::Binding { .. } => Truth::Either,
-        },
+        Guard::Predicate(index, wanted) => {
+            let predicate = &program.predicates()[*index as usize];
+            if let Some(missing) = predicate.needs().find(|path| scope.context.lookup(path).is_none()) {
+                return Err(Unsaid { failure: Failure::Condition, message: fail::unneeded(&predicate.name, missing) });
+            }
+            match &predicate.source {
+                PredicateSource::Schema(schema) => Truth::from(schema.fits(&scope.context.to_mapping().into()) == *wanted),
+                PredicateSource::Host(_) | PredicateSource::Binding { .. } => Truth::Either,
+            }
+        }
         guard => guard.over(value),
     };
     match truth {

@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{NodeIndex, Write};
+use super::{NodeIndex, Origin, Write};
 use crate::{
     context::Context,
     diagnostic::Place,
     language::{Effect, OnBranchError, Retry},
     path::KeyPath,
     schema::Schema,
+    span::Spanned,
     template::{Shape, Template},
     value::{Key, Mapping},
 };
@@ -144,6 +145,17 @@ pub struct Predicate {
     pub name: Arc<str>,
     /// The source of its answers.
     pub source: PredicateSource,
+    /// The keys that its schema names.
+    pub(crate) keys: Box<[SchemaKey]>,
+}
+
+/// A key that the schema of a predicate names: it must be set before the predicate is asked.
+#[derive(Debug)]
+pub(crate) struct SchemaKey {
+    pub(crate) path: KeyPath,
+    pub(crate) place: Origin,
+    /// The words of the schema about its value, with their places in the same document.
+    pub(crate) words: Box<[Spanned<Arc<str>>]>,
 }
 
 /// The source of a predicate's answers (language 6.2).
@@ -164,17 +176,16 @@ pub enum PredicateSource {
     },
 }
 
-impl PredicateSource {
-    /// Returns the paths that must be set before the predicate is asked.
-    pub fn needs(&self) -> &[KeyPath] {
-        match self {
-            Self::Host(needs) | Self::Binding { needs, .. } => needs,
-            Self::Schema(_) => &[],
-        }
-    }
-}
-
 impl Predicate {
+    /// Returns the paths that must be set before the predicate is asked; of a schema, the keys that it names.
+    pub fn needs(&self) -> impl Iterator<Item = &KeyPath> {
+        let needs = match &self.source {
+            PredicateSource::Host(needs) | PredicateSource::Binding { needs, .. } => &**needs,
+            PredicateSource::Schema(_) => &[],
+        };
+        needs.iter().chain(self.keys.iter().map(|key| &key.path))
+    }
+
     /// Returns the bound tool that answers, and the arguments that it is called with.
     pub fn call(&self, context: &Context) -> Option<(&Arc<str>, Mapping)> {
         let PredicateSource::Binding { tool, gets, .. } = &self.source else { return None };

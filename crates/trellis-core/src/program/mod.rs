@@ -23,6 +23,7 @@ pub use self::edges::{
     Edge, Failure, Guard, Operand, Origin, OutEdge, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, TakenEdge, Target,
     Truth,
 };
+pub(crate) use call::SchemaKey;
 pub use call::{Approve, Call, Callee, Composite, ITEM, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
 pub(crate) use needs::Waiting;

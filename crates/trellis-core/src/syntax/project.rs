@@ -49,6 +49,17 @@ pub struct PredicateSyntax {
     pub name: Spanned<Arc<str>>,
     /// The source of its answers.
     pub answer: PredicateAnswer,
+    /// The keys that its schema names.
+    pub keys: Vec<SchemaKeySyntax>,
+}
+
+/// A key that the schema of a predicate names under `properties` or `required`, at any depth.
+#[derive(Clone, Debug)]
+pub struct SchemaKeySyntax {
+    /// The path of the key in the context.
+    pub path: Spanned<KeyPath>,
+    /// The words of the schema about its value.
+    pub words: Vec<Spanned<Arc<str>>>,
 }
 
 /// The source of a predicate's answers.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::Template;
+use super::{Body, Template};
 use crate::{
     path::{KeyPath, Segment},
     span::{SourceMap, Span},
@@ -23,6 +23,11 @@ pub struct Reference {
 }
 
 impl Template {
+    /// Returns whether it may name paths that rendering does not need.
+    pub(crate) fn is_guarded(&self) -> bool {
+        matches!(self.inner.body, Body::Engine(_))
+    }
+
     /// Every path that the template names, guarded or not, in order; names of loops and of `set` are left out.
     pub fn references(&self) -> Vec<Reference> {
         let inner = &*self.inner;

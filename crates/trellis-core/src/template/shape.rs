@@ -102,6 +102,16 @@ impl Shape {
         }
     }
 
+    /// Visits every template in it.
+    pub(crate) fn each_template<'t>(&'t self, see: &mut impl FnMut(&'t Template)) {
+        match self {
+            Self::Literal(_) => {}
+            Self::Text(template) | Self::Expression(Expression { template }) => see(template),
+            Self::List(shapes) => shapes.iter().for_each(|shape| shape.value.each_template(see)),
+            Self::Map(shapes) => shapes.iter().for_each(|(_, shape)| shape.value.each_template(see)),
+        }
+    }
+
     fn evaluate_at(
         &self,
         pointer: &mut String,

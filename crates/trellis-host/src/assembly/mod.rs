@@ -29,7 +29,7 @@ pub use self::observers::Observers;
 pub use self::store_settings::{OpenStore, StoreSettings};
 use crate::{
     Bindings, Policy, Secrets, Sessions, Unbound,
-    binding::{Host, check_bindings},
+    binding::{Host, check_bindings, check_files, check_names},
     sessions::UnknownFunctions,
 };
 
@@ -141,6 +141,8 @@ impl Assembly {
     /// Makes a graph ready whose relative paths begin at `folder`; `program` is present if it compiles.
     pub fn assemble(&self, program: Option<&Arc<Program>>, documents: &[Arc<Document>], folder: &Path) -> Assembled {
         let mut findings = check_bindings(documents);
+        findings.extend(check_names(documents));
+        findings.extend(check_files(documents, folder).diagnostics);
         let Some(program) = program else {
             apply_severities(documents, &mut findings);
             return Assembled { findings, runnable: Err(NotRunnable::Mistakes) };

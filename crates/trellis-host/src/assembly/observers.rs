@@ -83,8 +83,8 @@ impl Observers {
 
     /// Waits until everything is sent, for `patience` at most, and describes the rest. The sessions must be gone.
     pub fn finish(&self, patience: Duration) -> Option<String> {
-        let until = Instant::now() + patience;
-        let left = || until.saturating_duration_since(Instant::now());
+        let began = Instant::now();
+        let left = || patience.saturating_sub(began.elapsed());
         #[cfg(feature = "telemetry")]
         let unsent = {
             let unsent: Vec<Unsent> = self.exports().drain(..).filter_map(|export| export.finish(left())).collect();

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
 
+mod beside;
 mod builtin;
 mod carrier;
 mod compute;
@@ -25,6 +26,7 @@ mod limits;
 mod mcp;
 #[cfg(feature = "model")]
 mod model;
+mod names;
 #[cfg(feature = "processes")]
 mod output;
 #[cfg(any(feature = "mcp", feature = "model"))]
@@ -70,14 +72,16 @@ pub(crate) use self::job::breaks_returns;
 pub use self::mcp::{ServerLibrary, Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
-pub(crate) use self::{context::Report, job::timed_out};
 pub use self::{
+    beside::{FileFindings, check_files},
     context::{CallContext, Caller, Cancel, Delta},
     host::{Host, Resource},
     job::{Job, Offered, Progress},
     kind::{Answer, Binding, Notice, Obstacle, Pending},
+    names::check_names,
     registry::check_bindings,
 };
+pub(crate) use self::{context::Report, job::timed_out};
 use self::{
     function::Function,
     job::{Bounds, Peers, made_from},

@@ -89,10 +89,10 @@ impl Metrics {
 
     /// Waits until everything was counted that sessions did which are gone, at most this long.
     pub fn finish(&self, patience: Duration) {
-        let until = Instant::now() + patience;
+        let began = Instant::now();
         for pending in locked(&self.pending).drain(..) {
             // No message is ever sent: the channel closes, or it takes too long.
-            let _ = pending.recv_timeout(until.saturating_duration_since(Instant::now()));
+            let _ = pending.recv_timeout(patience.saturating_sub(began.elapsed()));
         }
     }
 }

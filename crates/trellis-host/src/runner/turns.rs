@@ -201,7 +201,7 @@ impl<C: Console> Runner<C> {
         let by = if let Stop::Approve { call, .. } = stop { self.sessions.carrier(call) } else { None };
         let awaited = Awaited::of(stop, by.as_deref());
         let due = std::iter::once(waiting).chain(others).filter_map(|waiting| waiting.stop.acts_at()).min();
-        let until = due.map(|due| Instant::now() + self.sessions.until(due));
+        let until = due.and_then(|due| Instant::now().checked_add(self.sessions.until(due)));
         let holds = std::iter::once(waiting).chain(others).any(|waiting| matches!(waiting.stop, Stop::Approve { .. }));
         let mut others = Some(others);
         loop {

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -32,10 +32,10 @@ impl Sessions {
         self.sooner.notify_one();
         let slots: Vec<_> = self.slots.locked().values().map(Arc::clone).collect();
         let mut stopped = Stopped::default();
-        let until = tokio::time::Instant::now() + grace;
+        let began = Instant::now();
         let mut late = Vec::new();
         for slot in slots {
-            let is_late = match tokio::time::timeout_at(until, slot.driving.lock()).await {
+            let is_late = match tokio::time::timeout(grace.saturating_sub(began.elapsed()), slot.driving.lock()).await {
                 Ok(_driving) => {
                     stopped.unstored += usize::from(self.keep(&slot, &KeepPoint::Left).await.is_err());
                     false

@@ -218,9 +218,9 @@ impl Export {
 
     /// Waits until everything was sent, at most this long; returns the rest, if there is any. The sessions must be gone, or the wait is in vain.
     pub fn finish(self, patience: Duration) -> Option<Unsent> {
-        let until = Instant::now() + patience;
+        let began = Instant::now();
         let is_late = loop {
-            match self.done.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.done.recv_timeout(patience.saturating_sub(began.elapsed())) {
                 Ok(()) => {}
                 Err(RecvTimeoutError::Disconnected) => break false,
                 Err(RecvTimeoutError::Timeout) => break true,

@@ -134,12 +134,12 @@ impl Outbox {
             Ok(receipt) => self.queue.sent(row.n, &receipt, now()).await,
             Err(error) if error.reach == Reach::Unsent => {
                 let wait = error.after.unwrap_or(BETWEEN);
-                self.queue.postpone(row.n, now() + u64::try_from(wait.as_millis()).unwrap_or_default()).await
+                self.queue.postpone(row.n, after(wait)).await
             }
             Err(error) => {
                 let tried = row.attempts + 1;
                 let wait = error.after.unwrap_or_else(|| requeue_after(tried, row.n.unsigned_abs()));
-                let due = (!error.is_final && tried <= REQUEUES).then(|| now() + u64::try_from(wait.as_millis()).unwrap_or_default());
+                let due = (!error.is_final && tried <= REQUEUES).then(|| after(wait));
                 self.queue.unsent(row.n, &error.code, &error.message, due).await
             }
         }
@@ -169,6 +169,11 @@ impl Outbox {
             tokio::time::sleep(BETWEEN).await;
         }
     }
+}
+
+/// Returns the moment after a wait from now, in milliseconds since 1970.
+fn after(wait: Duration) -> u64 {
+    now().saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The parts of a message, each under a key of its own; the last has that of the message. A text that is too long for a chat is a file, with its

@@ -84,8 +84,8 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
     }
 }
 
-/// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, files that compute,
-/// and replies of models.
+/// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, files that compute
+/// or make a database, and replies of models.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for document in documents {
@@ -98,7 +98,7 @@ fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
 }
 
 fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
-    let read = [&["model", "system"][..], &["compute"]].into_iter().filter_map(|path| binding.config.at(path)?.as_str());
+    let read = [&["model", "system"][..], &["compute"], &["init"]].into_iter().filter_map(|path| binding.config.at(path)?.as_str());
     files.extend(read.map(|file| plain(&folder.join(file))));
     of_command(&binding.config.values, folder, root, files);
 }

@@ -146,7 +146,7 @@ impl Watch {
 
     /// Waits until something may have changed and the files have been left alone for a moment; at most `timeout`.
     pub fn next(&mut self, timeout: Option<Duration>) -> Wake {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         if let Some(woke) = self.woke.take() {
             self.rest(woke.elapsed());
         }
@@ -191,7 +191,7 @@ impl Watch {
             Means::System { .. } if self.identity.iter().all(Option::is_some) => HEARTBEAT,
             Means::System { .. } => HEARTBEAT_WITHOUT_ROOT,
         };
-        self.due = Instant::now() + rest;
+        self.due = Instant::now().checked_add(rest).unwrap_or(self.due);
     }
 
     /// Returns whether a root came, went, or is another folder now.

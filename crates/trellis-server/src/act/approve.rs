@@ -10,7 +10,7 @@ use trellis_host::{
     sessions::APPROVAL_EXPIRED,
 };
 
-use super::{Target, Walked, target::taken};
+use super::{Target, Walked, deadline, target::taken};
 use crate::{
     served::{Served, ServedGraph},
     trouble::{Code, Trouble},
@@ -70,7 +70,7 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
     }
     let sent = Reply::Approve { call: Some(id), yes: decision.yes };
     let news = target.listen();
-    let until = tokio::time::Instant::now() + wait;
+    let until = deadline(wait);
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
         let turn = sessions.send_by(&telling.id, sent, request).await;
@@ -94,7 +94,7 @@ pub(crate) async fn decide(target: Target, call: &str, decision: Decision, reque
 
 /// Denies a call with a reason, and resumes its session.
 async fn denied(target: Target, call: CallId, because: String, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
-    let (news, until) = (target.listen(), tokio::time::Instant::now() + wait);
+    let (news, until) = (target.listen(), deadline(wait));
     let (engine, telling) = (target.graph.engine()?, target.clone());
     let done = target.in_task(async move {
         let operator = Operator::new(telling.graph.store(), &engine, &telling.graph.name, Clock::system()).request(request);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use trellis_core::NodeId;
 
-use super::{Target, Walked};
+use super::{Target, Walked, deadline};
 use crate::{hub::SessionNews, trouble::Trouble};
 
 /// Returns the current turn of a session. It waits for the next stop; with `seen`, the number of a turn that the client has, for another turn. `None`
@@ -14,7 +14,7 @@ use crate::{hub::SessionNews, trouble::Trouble};
 /// # Errors
 /// There is no such session, or it cannot be read.
 pub(crate) async fn look(target: Target, seen: Option<u64>, wait: Duration) -> Result<Option<Walked>, Trouble> {
-    let until = Instant::now() + wait;
+    let until = deadline(wait);
     let mut news = target.listen();
     loop {
         let turn = target.sessions.view(&target.id).await?;

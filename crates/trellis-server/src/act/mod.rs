@@ -22,6 +22,10 @@ mod send;
 mod start;
 mod target;
 
+use std::time::Duration;
+
+use tokio::time::Instant;
+
 pub(crate) use self::{
     approve::{Decision, approvals, decide},
     at::state_at,
@@ -43,3 +47,12 @@ pub(crate) use self::{
     start::{Beginning, new_name, start},
     target::{Target, Walked},
 };
+
+/// The longest time that is waited at once; a wait is longer than any turn takes then.
+const MAX_WAIT: Duration = Duration::from_secs(30 * 365 * 86_400);
+
+/// Returns the moment after a wait from now.
+pub(crate) fn deadline(wait: Duration) -> Instant {
+    let wait = wait.min(MAX_WAIT);
+    Instant::now().checked_add(wait).unwrap_or_else(Instant::now)
+}

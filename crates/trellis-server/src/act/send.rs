@@ -2,14 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::Instant;
 use trellis_host::{
     Sent, Stop, Turn,
     journal::RequestKey,
     wire::{self, Reply},
 };
 
-use super::{Target, Walked, approve::decided_before, target::taken};
+use super::{Target, Walked, approve::decided_before, deadline, target::taken};
 use crate::trouble::{Code, Trouble};
 
 /// An answer to a session.
@@ -25,7 +24,7 @@ pub(crate) struct Answer {
 /// # Errors
 /// It is refused; nothing happened.
 pub(crate) async fn send(target: Target, answer: Answer, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
-    let until = Instant::now() + wait;
+    let until = deadline(wait);
     let is_for_a_question = matches!(answer.reply, Reply::Input { .. } | Reply::Context { .. } | Reply::Keep { .. });
     let news = target.listen();
     // A look at the store costs as much as a step: it is left out where the session is known to rest.
@@ -80,7 +79,7 @@ fn unasked(seen: &Turn, expected: Option<u64>) -> Trouble {
 /// # Errors
 /// There is no such session, or it cannot continue.
 pub(crate) async fn resume(target: Target, wait: Duration) -> Result<Walked, Trouble> {
-    let until = Instant::now() + wait;
+    let until = deadline(wait);
     let news = target.listen();
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {

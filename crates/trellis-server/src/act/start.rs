@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::Instant;
 use trellis_core::{Mapping, NodeId, SessionId, Start};
 use trellis_host::{SendError, journal::RequestKey, store::check_name};
 
-use super::{Target, Walked, target::taken};
+use super::{Target, Walked, deadline, target::taken};
 use crate::{
     served::{Served, ServedGraph},
     trouble::Trouble,
@@ -41,7 +40,7 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     };
     check_name(&id).map_err(SendError::from)?;
     let target = Target::of(served, graph, SessionId::from(&*id))?;
-    let until = Instant::now() + wait;
+    let until = deadline(wait);
     let news = target.listen();
     let start =
         Start { session: Some(target.id.clone()), context: beginning.context, locale: beginning.locale.map(Arc::from), at: beginning.at };

@@ -257,7 +257,8 @@ impl Gathered {
 }
 
 fn interval(period: Duration) -> tokio::time::Interval {
-    let mut interval = tokio::time::interval_at(Instant::now() + period, period);
+    let mut interval = tokio::time::interval(period);
+    interval.reset();
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
 }

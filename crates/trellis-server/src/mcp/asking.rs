@@ -9,7 +9,6 @@ use rmcp::{
     service::PeerRequestOptions,
 };
 use serde_json::Value as Json;
-use tokio::time::Instant;
 
 use super::{
     McpApprovals, arguments,
@@ -19,7 +18,7 @@ use super::{
     walk::{Means, Walk},
 };
 use crate::{
-    act::{self, Answer, Walked},
+    act::{self, Answer, Walked, deadline},
     gate::Right,
     http,
     task_notes::NoAnswer,
@@ -146,7 +145,7 @@ impl Walk<'_> {
                 }
             }
             (ElicitationAction::Accept, Question::Page { .. }) => {
-                let until = Instant::now() + self.wait();
+                let until = deadline(self.wait());
                 match tokio::time::timeout_at(until, moved(&walked)).await {
                     Ok(next) => Ok(Ok((self.settled(next?, until).await?, None))),
                     Err(_) => Ok(Err("The secret was not typed yet; `navigate` asks again.".to_owned())),

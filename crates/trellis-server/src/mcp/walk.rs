@@ -21,7 +21,7 @@ use super::{
     turn_report::{TurnReport, refusal_about, tell},
 };
 use crate::{
-    act::{self, Answer, Decision, Target, Walked},
+    act::{self, Answer, Decision, Target, Walked, deadline},
     gate::Caller,
     trouble::{Code, Trouble},
 };
@@ -112,7 +112,7 @@ impl<'r> Walk<'r> {
             }
             round += 1;
             match self.ask(&walked, params).await? {
-                Heard::Moved(next) => walked = self.settled(*next, Instant::now() + self.wait()).await?,
+                Heard::Moved(next) => walked = self.settled(*next, deadline(self.wait())).await?,
                 Heard::Silence => return Ok(self.result(&turn_report, None).into()),
                 Heard::Result(result) => match self.heard(walked, &question, result).await? {
                     Ok((next, why)) => (walked, lead) = (next, why),
@@ -205,7 +205,7 @@ impl<'r> Walk<'r> {
     /// # Errors
     /// There is none.
     pub(super) async fn view(&self, target: Target) -> Result<Walked, Trouble> {
-        self.view_until(target, Instant::now() + self.wait()).await
+        self.view_until(target, deadline(self.wait())).await
     }
 
     /// Returns the turn, or a later one, if the session works by itself there.

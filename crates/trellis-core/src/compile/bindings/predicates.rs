@@ -8,7 +8,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, near},
     index::to_u32,
     path::KeyPath,
-    program::{Predicate, PredicateSource},
+    program::{Origin, Predicate, PredicateSource, SchemaKey},
     syntax::project::{BindingSyntax, PredicateAnswer},
     value::Value,
 };
@@ -21,7 +21,7 @@ pub(in crate::compile) fn declare(
     found: &mut Vec<Diagnostic>,
 ) -> BTreeMap<Arc<str>, u32> {
     let mut declared = BTreeMap::new();
-    for (_, path, project) in &syntax.projects {
+    for &(document, path, project) in &syntax.projects {
         for predicate in &project.predicates {
             let source = match &predicate.answer {
                 PredicateAnswer::Host { needs } => PredicateSource::Host(needs.iter().map(|path| path.value.clone()).collect()),
@@ -48,7 +48,14 @@ pub(in crate::compile) fn declare(
                 },
             };
             declared.insert(predicate.name.value.clone(), to_u32(predicates.len()));
-            predicates.push(Predicate { name: predicate.name.value.clone(), source });
+            // A schema that is none has no keys either.
+            let keys = predicate.keys.iter().filter(|_| matches!(source, PredicateSource::Schema(_))).map(|key| SchemaKey {
+                path: key.path.value.clone(),
+                place: Origin { document, span: key.path.span },
+                words: key.words.clone().into(),
+            });
+            let keys = keys.collect();
+            predicates.push(Predicate { name: predicate.name.value.clone(), source, keys });
         }
     }
     declared

@@ -26,10 +26,15 @@ pub(super) struct Cfg<'p> {
 
 impl<'p> Cfg<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
+        Self::without(program, |_, _| false)
+    }
+
+    /// The graph without the edges of some replies, each given by its point and itself.
+    pub(super) fn without(program: &'p Program, leaves_out: impl Fn(PointIndex, u32) -> bool) -> Self {
         let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
-            let from = to_u32(index);
-            neighbours(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
+            let from = PointIndex(to_u32(index));
+            neighbours(program, from, |on| !leaves_out(from, on), &mut |to| pairs.push((from.0, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
         Self { program, digraph: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
@@ -70,9 +75,10 @@ impl<'p> Cfg<'p> {
         seen
     }
 
-    /// Returns true if a session can end at a point because its author wrote so: by a terminal, `fail`, `rollback` or `max_visits`.
-    pub(super) fn ends(&self, point: PointIndex) -> bool {
-        self.program.out_edges(point).any(|out| match &out.edge.to {
+    /// Returns true if a session can end at a point, by an outcome that counts, because its author wrote so: by a terminal, `fail`, `rollback` or
+    /// `max_visits`.
+    pub(super) fn ends(&self, point: PointIndex, counts: impl Fn(&Outcome) -> bool) -> bool {
+        self.program.out_edges(point).filter(|out| counts(&out.reply.on)).any(|out| match &out.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
             Target::End(_) => out.edge.why != Provenance::Rule,
             Target::Rollback => self.program.after_rollback(self.program.node(self.program.point(point).node).graph).is_none(),
@@ -108,9 +114,9 @@ pub(super) struct CfgEdge {
     pub(super) to: PointIndex,
 }
 
-/// Every point that a point leads to: its successors, and the first points of the child graphs that it calls.
-pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
-    Cfg::successors(program, from).for_each(|edge| see(edge.to));
+/// Every point that a point leads to: its successors on the replies that count, and the first points of the child graphs that it calls.
+pub(super) fn neighbours(program: &Program, from: PointIndex, counts: impl Fn(u32) -> bool, see: &mut impl FnMut(PointIndex)) {
+    Cfg::successors(program, from).filter(|edge| counts(edge.on)).for_each(|edge| see(edge.to));
     let node = program.node(program.point(from).node);
     if let Role::Act(call) = &node.role {
         call.starts().map(|child| program.node(child)).for_each(|child| see(child.gate.unwrap_or(child.body)));

@@ -8,13 +8,16 @@ use crate::{
         source_lookup::place,
     },
     diagnostic::{Code, Diagnostic, Severity},
+    id::SignalName,
     index::to_u32,
-    program::{Node, PointIndex, Role},
+    program::{Node, Outcome, PointIndex, Program, Role},
 };
 
 /// Reports each closed part of the graph from which no end can be reached. Where some edge is `unresolved`, it may lead to an end; a loop
 /// is certain even then, unless a file on it has mistakes of its own.
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
+    let uninterrupted = uninterrupted(cfg);
+    let cfg = uninterrupted.as_ref().unwrap_or(cfg);
     let ending = can_end(cfg);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
     if !(0..to_u32(ending.len())).any(stuck) {
@@ -37,6 +40,23 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &m
     }
 }
 
+/// Returns the control-flow graph without what interrupts lead to where a call is made: nobody is asked there, so a loop of calls has to end by
+/// itself. `None` if there is nothing to leave out.
+fn uninterrupted<'p>(cfg: &Cfg<'p>) -> Option<Cfg<'p>> {
+    let program = cfg.program;
+    let breaks_off = |point: PointIndex, on: u32| is_interrupt(program, point, &program.replies[on as usize].on);
+    let points = || (0..to_u32(program.points.len())).map(PointIndex);
+    let has_any = points().any(|point| program.point(point).replies.clone().any(|on| breaks_off(point, on)));
+    has_any.then(|| Cfg::without(program, breaks_off))
+}
+
+/// Returns whether an outcome is the interrupt of a call.
+fn is_interrupt(program: &Program, point: PointIndex, on: &Outcome) -> bool {
+    let node = program.node(program.point(point).node);
+    let calls = node.gate == Some(point) || matches!(node.role, Role::Act(_));
+    calls && matches!(on, Outcome::Signal(name) if name.as_str() == SignalName::INTERRUPT) || (calls && *on == Outcome::AnySignal)
+}
+
 /// Returns whether the file of a point's node has mistakes: one of its edges may have been lost to them.
 fn unread(cfg: &Cfg<'_>, point: u32) -> bool {
     let node = cfg.program.node(cfg.program.point(PointIndex(point)).node);
@@ -48,7 +68,7 @@ fn can_end(cfg: &Cfg<'_>) -> Vec<bool> {
     let mut ending = vec![false; cfg.program.points.len()];
     let mut open = Vec::new();
     for point in 0..to_u32(ending.len()) {
-        if cfg.ends(PointIndex(point)) {
+        if cfg.ends(PointIndex(point), |on| !is_interrupt(cfg.program, PointIndex(point), on)) {
             ending[point as usize] = true;
             open.push(point);
         }

@@ -47,7 +47,9 @@ pub(crate) use self::fixpoint::snapshot::PointTypes;
 
 use self::{
     budget::{Budget, MAX_PASSES},
-    checks::{branch_undo, declared_types, invalid_text, never_said, never_true, open_input, returned_values},
+    checks::{
+        branch_undo, declared_types, each_items, invalid_text, never_said, never_true, open_input, returned_values, schema_words,
+    },
     domain::external,
     fixpoint::{
         Alarms, AnalysisCache,
@@ -70,7 +72,7 @@ use super::{UncheckedRead, Unknown, cfg::Cfg, taint::Taint};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, NodeIndex, PointIndex, PredicateSource, Program, WriteTarget},
+    program::{Call, Callee, NodeIndex, PointIndex, PredicateSource, Program, WriteTarget},
     schema::Schema,
     scope::RESERVED,
     span::Span,
@@ -135,6 +137,8 @@ pub(super) fn check<'k>(
     declared_types::check(&mut known, tainted, found);
     returned_values::check(&mut known, tainted, found);
     open_input::check(program, tainted, found);
+    schema_words::check(&mut known, tainted, found);
+    each_items::check(&mut known, tainted, found);
     if !is_lossy {
         invalid_text::check(&mut known, tainted, found);
         never_true::never_true(&known, found);
@@ -177,6 +181,7 @@ struct Shared {
     entry_states: Vec<EntryState>,
     shortest: ShortestPaths,
     outputs: BTreeMap<PointIndex, Schema>,
+    children: BTreeMap<NodeIndex, Schema>,
     cache: Rc<RefCell<SchemaCache>>,
     /// Keys that something reads.
     reads: BTreeSet<Key>,
@@ -210,6 +215,7 @@ impl Findings<'_, '_> {
         let shared = Shared {
             shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.index()]),
             outputs: self.outputs(known),
+            children: self.children(known),
             cache: Rc::default(),
             reads: self.reads(),
             entry_states,
@@ -318,6 +324,7 @@ impl Findings<'_, '_> {
             tainted: self.tainted,
             absent: absent.as_deref(),
             returns: &returns,
+            children: &shared.children,
             reads: &shared.reads,
             failing_nodes,
         };
@@ -357,6 +364,14 @@ impl Findings<'_, '_> {
             }
         }
         outputs
+    }
+
+    /// Returns the schemas of the outputs of the children that branches of `parallel` call.
+    fn children(&self, known: &Analysis<'_, '_>) -> BTreeMap<NodeIndex, Schema> {
+        let points = (0..self.program.points.len()).map(PointIndex::from_usize);
+        let calls = points.filter_map(|point| external::call_at(self.program, point));
+        let nodes: BTreeSet<NodeIndex> = calls.filter(|call| matches!(call.callee, Callee::Parallel(..))).flat_map(Call::starts).collect();
+        nodes.into_iter().filter_map(|node| Some((node, Schema::new(&known.output_schema(node)).ok()?))).collect()
     }
 
     /// Returns the keys that something reads. A copy of a value under any other key does not matter.

@@ -19,7 +19,7 @@ use super::{
     Compiled, Join, PointTypes,
     document_index::DocumentIndex,
     layout::{FileLayout, NodeLayout, PageNames},
-    lower::{BareName, Lowering},
+    lower::{BareName, GuardedName, Lowering},
     names::{MAX_NAME_COMPARISONS, is_project},
     room::Room,
     schemas::Schemas,
@@ -108,6 +108,7 @@ pub(super) struct LoweredNodes {
     found: Vec<(u32, Diagnostic)>,
     unresolved: Vec<u32>,
     bare: Vec<(u32, BareName)>,
+    guarded: Vec<(u32, GuardedName)>,
     /// Number of names that were compared with unknown ones.
     compared: usize,
 }
@@ -116,6 +117,11 @@ impl LoweredNodes {
     /// Returns the bare names in conditions, in the order of nodes.
     pub(super) fn bare_names(&self) -> impl Iterator<Item = &BareName> {
         self.bare.iter().map(|(_, bare)| bare)
+    }
+
+    /// Returns the keys that are tested or guarded, in the order of nodes.
+    pub(super) fn guarded_names(&self) -> impl Iterator<Item = &GuardedName> {
+        self.guarded.iter().map(|(_, name)| name)
     }
 
     /// Returns true if the bound on comparisons was reached: a full compilation could suggest other names.
@@ -225,6 +231,7 @@ pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>)
         lowering.node(candidate, syntax, index);
         lowered.found.extend(lowering.found[before..].iter().map(|found| (index.0, found.clone())));
         lowered.bare.extend(lowering.bare_names.drain(..).map(|bare| (index.0, bare)));
+        lowered.guarded.extend(lowering.guarded_names.drain(..).map(|name| (index.0, name)));
         if std::mem::replace(&mut lowering.unresolved, unresolved) {
             lowered.unresolved.push(index.0);
             lowering.unresolved = true;
@@ -263,6 +270,8 @@ impl Lowering<'_> {
         lowered.found.extend(found.cloned());
         let from = old.bare.partition_point(|(node, _)| *node < nodes.start);
         lowered.bare.extend(old.bare[from..].iter().take_while(|(node, _)| *node < nodes.end).cloned());
+        let from = old.guarded.partition_point(|(node, _)| *node < nodes.start);
+        lowered.guarded.extend(old.guarded[from..].iter().take_while(|(node, _)| *node < nodes.end).cloned());
         let unresolved = old.unresolved.iter().filter(|node| nodes.contains(node));
         let before = lowered.unresolved.len();
         lowered.unresolved.extend(unresolved);

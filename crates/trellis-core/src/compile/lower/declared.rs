@@ -8,7 +8,7 @@ use crate::{
     schema::Flaw,
     span::Span,
     syntax::node::NodeSyntax,
-    template::Shape,
+    template::{Shape, Term},
     value::Value,
 };
 
@@ -28,14 +28,28 @@ impl Lowering<'_> {
         }
         let of_options = node.option_writes().flat_map(|writes| &writes.set);
         let set = node.set.iter().chain(&node.default_context).chain(of_options).map(|assign| (assign, false));
-        // An appended list adds its items: for a value that is no list, the meant items are unknown.
-        let single = |shape: &Shape| !matches!(shape, Shape::List(_) | Shape::Literal(Value::List(_)) | Shape::Expression(_));
         let of_options = node.option_writes().flat_map(|writes| &writes.append);
-        let added = node.append.iter().chain(of_options).filter(|assign| single(&assign.value.value)).map(|assign| (assign, true));
+        let added = node.append.iter().chain(of_options).map(|assign| (assign, true));
         let mut found = Vec::new();
         for (assign, is_item) in set.chain(added) {
-            let literal = Literal { shape: &assign.value.value, span: assign.value.span, to: &assign.key.value, is_item };
-            self.hold(here, &literal, &mut found);
+            let (to, span) = (&assign.key.value, assign.value.span);
+            match &assign.value.value {
+                // An appended list adds its items.
+                Shape::List(items) if is_item => {
+                    for item in items {
+                        self.hold(here, &Literal { shape: &item.value, span: item.span, to, is_item }, &mut found);
+                    }
+                }
+                Shape::Expression(expression) => {
+                    for value in constants(expression.made()) {
+                        let items = if is_item { value.as_list().map(|items| items.iter().cloned().collect::<Vec<_>>()) } else { None };
+                        for value in items.unwrap_or_else(|| vec![value.clone()]) {
+                            self.hold(here, &Literal { shape: &Shape::Literal(value), span, to, is_item }, &mut found);
+                        }
+                    }
+                }
+                shape => self.hold(here, &Literal { shape, span, to, is_item }, &mut found),
+            }
         }
         for option in node.options() {
             let own = option.writes.as_ref().and_then(|writes| writes.save_to.as_ref());
@@ -60,6 +74,8 @@ impl Lowering<'_> {
             let (at, key, message) = match &flaw {
                 Flaw::Unfit(at, message) => (at, None, message.clone()),
                 Flaw::Unknown(at, key) => (at, Some(&**key), format!("has no `{key}`")),
+                // An item is complete when it is added.
+                Flaw::Missing(at, key) if literal.is_item => (at, None, format!("needs `{key}`, which is not given")),
                 // A mapping may be filled step by step.
                 Flaw::Missing(..) | Flaw::MayBeMissing(_) => continue,
             };
@@ -77,6 +93,20 @@ impl Lowering<'_> {
             );
         }
     }
+}
+
+/// Returns the constants among which an expression chooses: each of them may be its value.
+fn constants(term: &Term) -> Vec<&Value> {
+    let (mut found, mut open) = (Vec::new(), vec![term]);
+    while let Some(term) = open.pop() {
+        match term {
+            Term::Constant(value) => found.push(value),
+            Term::Either(terms) => open.extend(terms.iter().rev()),
+            Term::Default(terms, _) => open.push(&terms[1]),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Returns the span of the part of a literal at a pointer, or of a key of it.

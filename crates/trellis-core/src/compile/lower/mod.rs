@@ -4,6 +4,7 @@ mod call;
 mod declared;
 mod edges;
 mod guard;
+mod guarded;
 mod listen;
 mod node;
 mod options;
@@ -11,7 +12,7 @@ mod speech;
 
 use std::sync::Arc;
 
-pub(super) use self::guard::BareName;
+pub(super) use self::{guard::BareName, guarded::GuardedName};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -51,6 +52,8 @@ pub(super) struct Lowering<'d> {
     pub(super) found: Vec<Diagnostic>,
     /// The bare names in conditions of the nodes that were lowered.
     pub(super) bare_names: Vec<BareName>,
+    /// The keys that the nodes that were lowered test or guard.
+    pub(super) guarded_names: Vec<GuardedName>,
     pub(super) common: Common,
     /// True if some target leads nowhere: the nodes behind it are unknown then.
     pub(super) unresolved: bool,
@@ -99,7 +102,7 @@ impl<'d> Lowering<'d> {
         let info = &self.graphs[graph as usize];
         info.keys.get_or_init(|| {
             let own = self.names.candidates().filter(|candidate| candidate.graph == graph);
-            known_keys(&info.syntax, own.filter_map(|candidate| candidate.syntax))
+            known_keys(&info.syntax, own.filter_map(|candidate| candidate.syntax), true)
         })
     }
 

@@ -35,6 +35,7 @@ impl<'d> Lowering<'d> {
             None => Role::Pass,
         };
 
+        let replies = self.replies.len();
         let gate = self.layouts.gated[index.0 as usize].then(|| PointIndex(self.layouts.points_of[index.0 as usize]));
         let body = self.entry_point(index, true);
         if gate.is_some() {
@@ -68,7 +69,7 @@ impl<'d> Lowering<'d> {
         let mut localised: Box<[_]> = localised.collect();
         localised.sort_by(|(a, _), (b, _)| a.cmp(b));
         let content = syntax.content.as_ref().map(|content| self.speech(here, &content.value));
-        self.nodes.push(Arc::new(Node {
+        let node = Node {
             id: candidate.id.clone(),
             index,
             graph: candidate.graph,
@@ -86,7 +87,9 @@ impl<'d> Lowering<'d> {
             end: syntax.end.as_ref().map(|end| end.value),
             reason: syntax.reason.as_ref().map(|reason| reason.value.clone()),
             metadata: syntax.metadata.as_ref().map(|metadata| Box::new(metadata.value.clone())),
-        }));
+        };
+        self.guarded(here, syntax, &node, replies);
+        self.nodes.push(Arc::new(node));
     }
 
     /// The point where `before_each` is called.

@@ -10,10 +10,12 @@ use super::{
 use crate::{
     diagnostic::{Code, Severity},
     language::MOST_ABREAST,
+    path::{KeyPath, Segment},
     span::Spanned,
     syntax::{
         node::NodeSyntax,
-        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
+        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax, SchemaKeySyntax},
+        scalar::Plain,
         text::shown,
         tree::{YamlData, YamlEntry, YamlNode},
     },
@@ -161,7 +163,8 @@ impl<'t> Decoder<'t, '_> {
         match &value.data {
             YamlData::List(names) => {
                 let names = names.iter().filter_map(|name| self.name("predicates", name));
-                names.map(|name| PredicateSyntax { name, answer: PredicateAnswer::Host { needs: Vec::new() } }).collect()
+                let of_host = |name| PredicateSyntax { name, answer: PredicateAnswer::Host { needs: Vec::new() }, keys: Vec::new() };
+                names.map(of_host).collect()
             }
             YamlData::Map(entries) => entries.iter().filter_map(|entry| self.predicate(entry)).collect(),
             _ => {
@@ -174,6 +177,7 @@ impl<'t> Decoder<'t, '_> {
     fn predicate(&mut self, entry: &YamlEntry<'t>) -> Option<PredicateSyntax> {
         let name = Spanned::new(entry.key.as_ref().into(), entry.span);
         let (mut needs, mut schema, mut tool) = (None, None, None);
+        let mut keys = Vec::new();
         if !entry.value.is_null() {
             let help = "write `{ needs: [key] }`, `{ schema: … }` or `{ binding: … }`";
             let YamlData::Map(entries) = &entry.value.data else {
@@ -182,7 +186,10 @@ impl<'t> Decoder<'t, '_> {
             };
             let seen = self.each(entries, &PREDICATE, |decoder, key, entry| match key {
                 "needs" => needs = Some(decoder.paths(key, &entry.value)),
-                "schema" => schema = decoder.schema(key, &entry.value),
+                "schema" => {
+                    schema = decoder.schema(key, &entry.value);
+                    schema_keys(&entry.value, &[], &mut keys);
+                }
                 _ => tool = decoder.name(key, &entry.value),
             });
             if let [(first, at), (second, span), ..] = seen.keys[..]
@@ -199,7 +206,7 @@ impl<'t> Decoder<'t, '_> {
             (None, Some(schema)) => PredicateAnswer::Schema(schema),
             (None, None) => PredicateAnswer::Host { needs: needs.unwrap_or_default() },
         };
-        Some(PredicateSyntax { name, answer })
+        Some(PredicateSyntax { name, answer, keys })
     }
 
     fn limits(&mut self, value: &YamlNode<'t>) -> LimitsSyntax {
@@ -253,6 +260,33 @@ impl<'t> Decoder<'t, '_> {
             Some((Spanned::new(code, entry.span), severity.value))
         };
         entries.iter().filter_map(severity).collect()
+    }
+}
+
+/// Adds the keys that a schema names under `properties` and `required`, below these segments, and in the parts that all hold. A key with the schema
+/// `false` may not be there, so nobody needs it.
+fn schema_keys(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKeySyntax>) {
+    let YamlData::Map(words) = &schema.data else { return };
+    let at = |word: &str| words.iter().find(|entry| entry.key == word).map(|entry| &entry.value.data);
+    let path = |key: &str| KeyPath::new([above, &[Segment::Key(key.into())]].concat());
+    if let Some(YamlData::Map(properties)) = at("properties") {
+        for entry in properties.iter().filter(|entry| entry.value.plain() != Plain::Bool(false)) {
+            let Some(path) = path(&entry.key) else { continue };
+            let words: &[_] = if let YamlData::Map(words) = &entry.value.data { words } else { &[] };
+            let words = words.iter().map(|word| Spanned::new(word.key.as_ref().into(), word.span)).collect();
+            keys.push(SchemaKeySyntax { path: Spanned::new(path.clone(), entry.span), words });
+            schema_keys(&entry.value, path.segments(), keys);
+        }
+    }
+    if let Some(YamlData::List(required)) = at("required") {
+        for name in required {
+            let YamlData::Scalar(key, _) = &name.data else { continue };
+            let Some(path) = path(key).filter(|path| keys.iter().all(|known| known.path.value != *path)) else { continue };
+            keys.push(SchemaKeySyntax { path: Spanned::new(path, name.span), words: Vec::new() });
+        }
+    }
+    if let Some(YamlData::List(parts)) = at("allOf") {
+        parts.iter().for_each(|part| schema_keys(part, above, keys));
     }
 }
 

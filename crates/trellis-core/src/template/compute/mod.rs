@@ -9,6 +9,7 @@
 
 mod declared;
 mod error;
+mod results;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, FilePath, Report},
+    schema::Schema,
     span::{SourceMap, Span},
     value::{Mapping, Value},
 };
@@ -50,6 +52,7 @@ pub struct Compute {
 struct ComputeFile {
     path: FilePath,
     uses: Box<[Use]>,
+    results: Box<[results::WrittenResult]>,
     map: SourceMap,
     program: ComputeProgram,
 }
@@ -70,16 +73,17 @@ impl Compute {
     /// printed, no `result` at the top.
     pub fn parse(path: impl Into<FilePath>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
         let (path, map) = (path.into(), SourceMap::Slice(0));
-        let mut uses = Box::default();
+        let (mut uses, mut results) = (Box::default(), Box::default());
         let program = ComputeProgram::try_new(text.into(), |text| {
             let tree = jinja::checked(text, Vocabulary::Compute)?;
             statements::check(&tree, text)?;
             let lowered = lower::compute(&tree);
             uses = reads::of_template(&lowered);
+            results = results::written(&lowered);
             Ok(Machine::template(text, &lowered))
         });
         match program {
-            Ok(program) => Ok(Self { inner: Arc::new(ComputeFile { path, uses, map, program }) }),
+            Ok(program) => Ok(Self { inner: Arc::new(ComputeFile { path, uses, results, map, program }) }),
             Err(mistakes) => {
                 let mut report = Report::new(&path);
                 mistake::report(mistakes, &map, &mut report);
@@ -104,6 +108,13 @@ impl Compute {
     pub fn check(&self, parameters: &Value) -> Vec<Diagnostic> {
         let mut report = Report::new(&self.inner.path);
         declared::check(self.inner.uses.iter().map(|of| used(of, &self.inner.map)), parameters, &mut report);
+        report.diagnostics
+    }
+
+    /// Reports results that do not fit what their tool `returns` (`type-mismatch`), as far as they are written.
+    pub fn check_result(&self, returns: &Schema) -> Vec<Diagnostic> {
+        let mut report = Report::new(&self.inner.path);
+        results::check(&self.inner.results, returns, &mut report);
         report.diagnostics
     }
 

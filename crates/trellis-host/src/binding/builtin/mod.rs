@@ -27,6 +27,11 @@ use super::{
     kind::{Carrier, Site},
 };
 
+#[cfg(all(feature = "processes", feature = "sqlite"))]
+pub(super) use self::skills::{SKILLS_FOLDER, card_mistakes};
+#[cfg(feature = "sqlite")]
+pub(super) use self::sql::mistake as sql_mistake;
+
 /// Carries one builtin out, on a thread that may block.
 trait Tool: fmt::Debug + Send + Sync {
     /// Returns the result for these arguments. `stop` receives a function that interrupts the work, where that is possible.

@@ -165,6 +165,41 @@ impl Tool for SqlQuery {
     }
 }
 
+/// Steps of SQLite that the statements of a check may take.
+const MAX_CHECK_STEPS: i32 = 5_000_000;
+
+/// Returns the first mistake of a statement over an empty database in memory that `init` made, or of `init` itself: its byte, if it is known, and why.
+pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str) -> Option<(Option<usize>, String)> {
+    let mut connection = Connection::open_in_memory().ok()?;
+    connection.authorizer(Some(authorize)).ok()?;
+    let mut steps = 0;
+    let stop = move || {
+        steps += 1;
+        steps > MAX_CHECK_STEPS / 1000
+    };
+    connection.progress_handler(1000, Some(stop)).ok()?;
+    let why = |error: rusqlite::Error, text: &str| match error {
+        rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
+            let at = text.find(&*sql).zip(usize::try_from(offset).ok()).map(|(start, offset)| start + offset);
+            Some((at, msg))
+        }
+        error if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => None,
+        error => Some((None, error.to_string())),
+    };
+    let made = connection.execute_batch(init);
+    let Some(sql) = sql else { return made.err().and_then(|error| why(error, init)) };
+    made.ok()?;
+    let mut batch = Batch::new(&connection, sql);
+    match batch.next() {
+        Err(error) => why(error, sql),
+        Ok(None) => Some((None, "`sql` holds no statement".to_owned())),
+        Ok(Some(_)) => match batch.next() {
+            Ok(Some(_)) => Some((None, "`sql` holds more than one statement".to_owned())),
+            Ok(None) | Err(_) => None,
+        },
+    }
+}
+
 /// Allows actions within the file.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {

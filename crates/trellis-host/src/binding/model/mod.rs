@@ -39,7 +39,7 @@ use self::{
     completion::AnswerFormat,
     provider::{ChainLink, ReadyKind},
 };
-pub(super) use self::{config::read, models::check_models};
+pub(super) use self::{config::read, models::check_models, scripted::mistakes as script_mistakes};
 use super::{
     Job,
     kind::{Answer, Binding, Notice, Obstacle, Pending, within_reach},

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use serde::Deserialize;
 use trellis_core::{
-    Context, Dialect, Mapping, ToolError, Value,
+    Code, Context, Dialect, Mapping, ToolError, Value,
     diagnostic::{FilePath, Report},
     schema::Schema,
     scope::Scope,
@@ -112,6 +112,42 @@ pub(super) fn problem(file: &Path) -> Option<String> {
         Some(format!("`{}`, reply {}: {why}", file.display(), place + 1))
     };
     script.iter().enumerate().find_map(of)
+}
+
+/// Returns the mistakes of a text that holds replies, each with its code and the byte where its reply begins.
+pub(in crate::binding) fn mistakes(text: &str) -> Vec<(Code, usize, String)> {
+    let script: Vec<Scripted> = match serde_yaml::from_str(text) {
+        Ok(script) => script,
+        Err(error) => {
+            let is_yaml = serde_yaml::from_str::<serde_yaml::Value>(text).is_ok();
+            let code = if is_yaml { Code::WrongType } else { Code::YamlSyntax };
+            let at = error.location().map_or(0, |at| at.index());
+            return vec![(code, at, format!("this is no list of replies: {error}"))];
+        }
+    };
+    let lines = text.split_inclusive('\n').scan(0, |at, line| {
+        *at += line.len();
+        Some((*at - line.len(), line))
+    });
+    let begins: Vec<usize> = lines.filter(|(_, line)| line.starts_with("- ")).map(|(at, _)| at).collect();
+    let mut found = Vec::new();
+    for (place, Scripted { when, reply }) in script.iter().enumerate() {
+        let at = begins.get(place).copied().unwrap_or_default();
+        if let Some(why) = when.matches.as_deref().and_then(|text| pattern(text).err()) {
+            found.push((Code::WrongType, at, why));
+        }
+        if reply.content.is_none() && reply.json.is_none() && reply.tool_calls.is_none() {
+            found.push((Code::MissingValue, at, "this reply says nothing".to_owned()));
+        }
+        let calls = reply.tool_calls.iter().flatten().flat_map(|call| call.args.values());
+        let values = reply.json.iter().chain(calls).filter_map(|json| value(json).ok());
+        for written in values.chain(reply.content.as_deref().map(Value::text)) {
+            let mut report = Report::new(&FilePath::from(""));
+            shape(&written, &mut report);
+            found.extend(report.diagnostics.into_iter().map(|mistake| (mistake.code, at, mistake.message)));
+        }
+    }
+    found
 }
 
 /// A pattern of JSON Schema, as a schema.

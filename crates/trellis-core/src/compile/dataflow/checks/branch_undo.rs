@@ -5,7 +5,7 @@
 
 use crate::{
     compile::dataflow::{
-        domain::{TypeId, TypeTable, external},
+        domain::{TypeId, external},
         fixpoint::Analysis,
         ir::{is_of_branch, part_of_result},
     },
@@ -25,7 +25,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         let node = program.node(program.point(point).node);
         for (name, branch) in branches {
             let Some(undo) = &branch.undo else { continue };
-            for (path, span) in lacking(&mut analysis.types, branch, undo) {
+            for (path, span) in lacking(analysis, branch, undo) {
                 let message = format!("the undo of `{name}` reads `{path}`, which its branch may not return");
                 let help = format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or let `returns` of the branch require it");
                 found.push(Diagnostic::new(Code::TypeMismatch, program.path_of(node), span, message).help(help));
@@ -35,8 +35,9 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
 }
 
 /// Returns what an undo, or a part of it, reads of the result of its branch although that may lack it.
-fn lacking(types: &mut TypeTable, branch: &Call, undo: &Call) -> Vec<(KeyPath, Span)> {
-    let result = external::returned(types, branch);
+fn lacking(analysis: &mut Analysis<'_, '_>, branch: &Call, undo: &Call) -> Vec<(KeyPath, Span)> {
+    let result = analysis.result(branch);
+    let types = &mut analysis.types;
     let (mut lacking, mut open) = (Vec::new(), vec![undo]);
     while let Some(call) = open.pop() {
         for shape in call.args.iter().chain(&call.metadata) {

@@ -4,12 +4,18 @@
 //! that writes it is wrong.
 
 use crate::{
-    compile::dataflow::{domain::TypeId, fixpoint::Analysis},
+    compile::{
+        check::args::outline,
+        dataflow::{domain::TypeId, fixpoint::Analysis},
+    },
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{Graph, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget},
+    path::{KeyPath, Segment},
+    program::{Graph, Node, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget},
+    schema::{Flaw, Schema},
     span::Span,
     syntax::document::Content,
-    template::{ElementStep, Shape},
+    template::ElementStep,
+    value::Key,
 };
 
 /// Reports writes whose type and declared type meet to bottom.
@@ -26,15 +32,18 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         }
         let graph = program.graph_of(node);
         let replies = program.replies(&program.point(point).replies).iter();
-        for reply in replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)) {
-            for write in &reply.update {
-                let (path, is_item) = match &write.to {
-                    WriteTarget::Path(path) => (path, false),
-                    WriteTarget::Append(path) => (path, true),
-                    WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => continue,
-                };
-                let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
-                let Some(given) = given(analysis, point, reply, write) else { continue };
+        for (on, reply) in (0..).zip(replies) {
+            let answers = matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass);
+            if !answers || !reply.update.iter().any(|write| declared_path(graph, write).is_some()) {
+                continue;
+            }
+            let mut written = Vec::with_capacity(reply.update.len());
+            analysis.reply_at(point, on, &mut |_, of| written.push(of));
+            for (write, given) in reply.update.iter().zip(written) {
+                let Some((path, is_item, (key, schema))) = declared_path(graph, write) else { continue };
+                if is_held(node, reply, write, schema, path, is_item) {
+                    continue;
+                }
                 let declared = analysis.types.declared(schema);
                 let rest = analysis.types.rest(path.rest());
                 let declared = analysis.types.select(declared, rest);
@@ -60,39 +69,31 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
     }
 }
 
-/// Returns the type that a reply writes, if that is an answer, a result or a copied key; `None` for everything else.
-fn given(analysis: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
-    let program = analysis.program;
-    let shape = match &write.value {
-        // Options are literals, which another check has covered.
-        WriteSource::Input if matches!(reply.on, Outcome::Chosen(_)) => return None,
-        WriteSource::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => {
-            return None;
-        }
-        WriteSource::Input => return Some(analysis.answer_at(point)),
-        WriteSource::Shape(Shape::Expression(expression)) => expression,
-        WriteSource::Branch(name) => {
-            return Some(crate::compile::dataflow::domain::external::of_branch(&mut analysis.types, program, point, name));
-        }
-        WriteSource::Shape(_) | WriteSource::Error => return None,
+/// Returns the path that a write goes to, whether it adds an item there, and the declaration of its key.
+fn declared_path<'g, 'w>(graph: &'g Graph, write: &'w Write) -> Option<(&'w KeyPath, bool, &'g (Key, Schema))> {
+    let (path, is_item) = match &write.to {
+        WriteTarget::Path(path) => (path, false),
+        WriteTarget::Append(path) => (path, true),
+        WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => return None,
     };
-    let (path, _) = shape.path()?;
-    if matches!(&**path.root(), "input" | "tool_result") {
-        let answer = match &program.node(program.point(point).node).role {
-            Role::Listen(listen) => listen.chosen(&reply.on).map(|value| analysis.types.of_value(value)),
-            Role::Act(_) | Role::Pass => None,
-        };
-        let (answer, rest) = (answer.unwrap_or_else(|| analysis.answer_at(point)), analysis.types.rest(path.rest()));
-        return Some(analysis.types.select(answer, rest));
-    }
-    // An earlier write of the same reply changes the key.
-    let is_written = reply.update.iter().any(|write| match &write.to {
-        WriteTarget::Path(written) | WriteTarget::Append(written) => written.root() == path.root(),
-        WriteTarget::Absent(key) => key == path.root(),
-        WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => &**path.root() == "sys",
-    });
-    let env = analysis.env_at(point).filter(|_| !is_written)?;
-    analysis.known(&env, path)
+    Some((path, is_item, graph.types.iter().find(|(key, _)| key == path.root())?))
+}
+
+/// Returns whether lowering has held a write to its declaration: a literal, an option, or a shape whose literals do not fit.
+fn is_held(node: &Node, reply: &Reply, write: &Write, schema: &Schema, path: &KeyPath, is_item: bool) -> bool {
+    let shape = match &write.value {
+        WriteSource::Input => {
+            return matches!(reply.on, Outcome::Chosen(_)) || matches!(&node.role, Role::Listen(listen) if listen.closed);
+        }
+        WriteSource::Shape(shape) => shape,
+        WriteSource::Error | WriteSource::Branch(_) => return false,
+    };
+    let mut holes = Vec::new();
+    let value = outline(shape, &mut String::new(), &mut holes);
+    let steps: Vec<Segment> = path.rest().iter().cloned().chain(is_item.then_some(Segment::Index(0))).collect();
+    let part = if steps.is_empty() { Some(schema.clone()) } else { schema.part(&steps) };
+    let flaws = part.map(|part| part.flaws(&value, &holes)).unwrap_or_default();
+    holes.is_empty() || flaws.iter().any(|flaw| matches!(flaw, Flaw::Unfit(..) | Flaw::Unknown(..)))
 }
 
 /// Returns the place where `context:` declares a key.

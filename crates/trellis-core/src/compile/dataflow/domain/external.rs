@@ -6,7 +6,7 @@ use super::{Kinds, TypeId, TypeTable, plain};
 use crate::{
     program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role},
     schema::{Schema, few_integers},
-    syntax::node::{InputType, OnBranchError},
+    syntax::node::InputType,
     value::{Key, Mapping, Value},
 };
 
@@ -55,24 +55,14 @@ pub(crate) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
     }
 }
 
-/// Returns the type of a successful result of a call that is no child graph (language 5.3, 5.5).
+/// Returns the type of a successful result of a tool or of `each` (language 5.3, 5.5).
 pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
     let made = match &call.callee {
-        Callee::Parallel(branches, how) if how.on_error == OnBranchError::Fail => {
-            let entries: Vec<(Key, TypeId)> = branches.iter().map(|(key, branch)| (key.clone(), returned(types, branch))).collect();
-            let entries = entries.into_iter().map(|(key, of)| (key, if how.any { types.join(of, TypeId::ABSENT) } else { of }));
-            let entries: Vec<_> = entries.collect();
-            types.mapping(entries)
-        }
-        Callee::Parallel(branches, how) => {
-            let of = if how.any { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
-            types.mapping(branches.iter().map(|(key, _)| (key.clone(), of)))
-        }
         Callee::Each(..) => {
             let entry = entry_of_each(types, call);
             types.list(entry)
         }
-        Callee::Tool(_) | Callee::Graph(_) => TypeId::UNKNOWN,
+        Callee::Tool(_) | Callee::Graph(_) | Callee::Parallel(..) => TypeId::UNKNOWN,
     };
     call.returns.iter().fold(made, |known, schema| {
         let declared = types.declared(schema);
@@ -84,11 +74,6 @@ pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
 pub(crate) fn branch_at<'p>(program: &'p Program, point: PointIndex, name: &Key) -> Option<&'p Call> {
     let Callee::Parallel(branches, _) = &call_at(program, point)?.callee else { return None };
     branches.iter().find(|(branch, _)| branch == name).map(|(_, branch)| branch)
-}
-
-/// Returns the type of the result of a branch that succeeded.
-pub(crate) fn of_branch(types: &mut TypeTable, program: &Program, point: PointIndex, name: &Key) -> TypeId {
-    branch_at(program, point, name).map_or(TypeId::UNKNOWN, |branch| returned(types, branch))
 }
 
 /// Returns the type of the entries of the result of `each`: `result` is the type that the offered tools return (language 10.13).

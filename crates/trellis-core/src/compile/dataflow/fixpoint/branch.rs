@@ -9,7 +9,7 @@
 use super::*;
 use crate::compile::{
     cfg,
-    dataflow::index::{EdgeIndex, ReplyIndex, SiteIndex},
+    dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
 };
 
 impl Analysis<'_, '_> {
@@ -18,7 +18,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         if self.tainted[point.index()] {
             let nothing = Env::open(self.tables.keys.room());
-            cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
+            cfg::neighbours(self.program, point, |_| true, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
         self.count(point_ops, &mut incoming);
@@ -31,24 +31,46 @@ impl Analysis<'_, '_> {
                 continue;
             }
             let mut env = if is_exhausted { incoming.clone() } else { env.clone() };
-            match reply.input {
-                ReplyInput::Input => {
-                    let of = self.answer(point_ops);
-                    env.set(INPUT, of, &mut self.types);
-                }
-                ReplyInput::Result => {
-                    let of = self.answer(point_ops);
-                    env.set(INPUT, of, &mut self.types);
-                    env.set(RESULT, of, &mut self.types);
-                }
-                ReplyInput::Chosen(of) => env.set(INPUT, of, &mut self.types),
-                ReplyInput::Exhausted | ReplyInput::Nothing => {}
-            }
+            self.bring(point_ops, reply.input, &mut env);
             if self.transfer(point_ops, &mut env, reply.ops, &mut now) {
                 self.choose(point_ops, on, reply.branches, env, &mut now);
             }
         }
         now
+    }
+
+    /// Binds the input and the result that a reply brings.
+    fn bring(&mut self, point_ops: &PointOps, input: ReplyInput, env: &mut Env) {
+        let of = match input {
+            ReplyInput::Input | ReplyInput::Result => self.answer(point_ops),
+            ReplyInput::Chosen(of) => of,
+            ReplyInput::Exhausted | ReplyInput::Nothing => return,
+        };
+        env.set(INPUT, of, &mut self.types);
+        if input == ReplyInput::Result {
+            env.set(RESULT, of, &mut self.types);
+        }
+    }
+
+    /// Follows the writes of a reply, which counts from the first of its point. `see` gets the number of each write and the type of what it writes.
+    /// Returns the environment before the choice of an edge; `None` if no session gets there.
+    pub(crate) fn reply_at(&mut self, point: PointIndex, on: u32, see: &mut dyn FnMut(usize, TypeId)) -> Option<Env> {
+        let mut env = self.env_at(point)?;
+        let point_ops = self.tables.ops.point_ops(point).clone();
+        let reply = self.tables.ops.reply(&point_ops, ReplyIndex(on));
+        self.bring(&point_ops, reply.input, &mut env);
+        let (mut number, mut now) = (0, PointResult::default());
+        for at in reply.ops.0..reply.ops.1 {
+            if let Op::Write { source, .. } = self.tables.ops.op(&point_ops, OpIndex(at)) {
+                let of = self.source(&point_ops, &env, source);
+                see(number, of);
+                number += 1;
+            }
+            if !self.transfer(&point_ops, &mut env, OpRange(at, at + 1), &mut now) {
+                return None;
+            }
+        }
+        Some(env)
     }
 
     /// Enters a point: the environment becomes the one in which its replies come. Returns whether a session can wait there.

@@ -11,6 +11,14 @@ impl Analysis<'_, '_> {
     pub(crate) fn source(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> TypeId {
         match self.tables.sources.get(source) {
             SourceExpr::Known(of) => *of,
+            SourceExpr::Branch(name) => {
+                let of = match &point_ops.incoming {
+                    Incoming::Parallel(results) => results.branches.iter().find(|(branch, _)| branch == name).map(|(_, of)| of.clone()),
+                    Incoming::Known(_) | Incoming::Child(..) => None,
+                };
+                let of = of.map_or(TypeId::UNKNOWN, |of| self.incoming(&of));
+                self.types.join(of, TypeId::ABSENT)
+            }
             // The input is present while it is taken. Without one, as for an option or a default, it can be any answer.
             SourceExpr::Brought => match env.get(INPUT, &mut self.types) {
                 given if self.types.present(given) == TypeId::NEVER => self.answer(point_ops),
@@ -82,12 +90,30 @@ impl Analysis<'_, '_> {
 
     /// Returns the type of an accepted input, or of a successful result.
     pub(crate) fn answer(&mut self, point_ops: &PointOps) -> TypeId {
-        match &point_ops.incoming {
-            Incoming::Known(of) => *of,
-            Incoming::Child(child, fitting) => {
-                let output = self.output(*child);
-                fitting.iter().fold(output, |known, declared| self.types.meet(known, *declared))
+        self.incoming(&point_ops.incoming)
+    }
+
+    /// Returns the type of the successful result of a call.
+    pub(crate) fn result(&mut self, call: &Call) -> TypeId {
+        let incoming = Incoming::of_call(&mut self.types, call);
+        self.incoming(&incoming)
+    }
+
+    fn incoming(&mut self, incoming: &Incoming) -> TypeId {
+        let (made, fitting) = match incoming {
+            Incoming::Known(of) => return *of,
+            Incoming::Child(child, fitting) => (self.output(*child), fitting),
+            Incoming::Parallel(results) => {
+                let entries: Vec<_> = results.branches.iter().map(|(name, of)| (name.clone(), self.entry(results, of))).collect();
+                (self.types.mapping(entries), &results.fitting)
             }
-        }
+        };
+        fitting.iter().fold(made, |known, declared| self.types.meet(known, *declared))
+    }
+
+    /// Returns the type of what a branch leaves in the result of the whole.
+    fn entry(&mut self, results: &ParallelResults, branch: &Incoming) -> TypeId {
+        let of = if results.collects { TypeId::UNKNOWN } else { self.incoming(branch) };
+        if results.any { self.types.join(of, TypeId::ABSENT) } else { of }
     }
 }

@@ -53,7 +53,7 @@ use super::{
         VISITS,
         arithmetic::ArithmeticId,
         intern::Interner,
-        interned::{BranchTarget, GuardSetId, Incoming, Op, OpRange, OpTable, PointOps, ReplyInput, WriteMode},
+        interned::{BranchTarget, GuardSetId, Incoming, Op, OpRange, OpTable, ParallelResults, PointOps, ReplyInput, WriteMode},
         keys::InternedPath,
         source::{SourceExpr, SourceId},
         split,
@@ -70,7 +70,7 @@ use crate::{
         },
     },
     path::KeyPath,
-    program::{Guard, Node, NodeIndex, PointIndex, Program},
+    program::{Call, Guard, Node, NodeIndex, PointIndex, Program},
     value::Value,
 };
 

@@ -75,7 +75,7 @@ impl<'p> Interner<'_, 'p> {
         for at in 0..self.point_ir.follows.len() {
             self.follow(self.point_ir.follows[at]);
         }
-        self.ops(point);
+        self.ops();
         self.replies(point);
         let shape = node.output.as_ref().filter(|_| node.terminal);
         let output = shape.map(|shape| self.source(shape)).or_else(|| node.terminal.then(|| self.literal(&Value::Null)));
@@ -135,12 +135,12 @@ impl<'p> Interner<'_, 'p> {
     }
 
     /// Interns the instructions of the point as [`Op`].
-    fn ops(&mut self, point: PointIndex) {
+    fn ops(&mut self) {
         let program = self.point_ir.program;
         for at in 0..self.point_ir.ops.len() {
             let op = match self.point_ir.ops[at].clone() {
                 Instr::Read(read_op) => Op::Read(read_op),
-                Instr::Write { write, reads } => self.write(point, write, OpRange::of(&reads)),
+                Instr::Write { write, reads } => self.write(write, OpRange::of(&reads)),
                 Instr::Fit { schema, node, index } => {
                     let key = &program.node(node).entry.types[index as usize].0;
                     let name = self.tables.keys.name(key);
@@ -176,7 +176,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
-    fn write(&mut self, point: PointIndex, write: &'p Write, reads: OpRange) -> Op {
+    fn write(&mut self, write: &'p Write, reads: OpRange) -> Op {
         let mut is_cut = false;
         let (to, how) = match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => {
@@ -201,11 +201,7 @@ impl<'p> Interner<'_, 'p> {
             WriteSource::Shape(shape) => self.source(shape),
             WriteSource::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
             WriteSource::Input => self.tables.sources.put(SourceExpr::Brought),
-            WriteSource::Branch(name) => {
-                let of = external::of_branch(self.types, self.point_ir.program, point, name);
-                let of = self.types.join(of, TypeId::ABSENT);
-                self.tables.sources.put(SourceExpr::Known(of))
-            }
+            WriteSource::Branch(name) => self.tables.sources.put(SourceExpr::Branch(name.clone())),
         };
         Op::Write { to, how, source, reads }
     }
@@ -291,10 +287,7 @@ impl<'p> Interner<'_, 'p> {
     fn incoming(&mut self, program: &Program, point: PointIndex) -> Incoming {
         let node = program.node(program.point(point).node);
         match (&node.role, external::call_at(program, point)) {
-            (_, Some(call)) => match call.callee {
-                Callee::Graph(child) => Incoming::Child(child, call.returns.iter().map(|schema| self.types.declared(schema)).collect()),
-                _ => Incoming::Known(external::returned(self.types, call)),
-            },
+            (_, Some(call)) => Incoming::of_call(self.types, call),
             (Role::Listen(listen), None) => Incoming::Known(external::input(self.types, listen)),
             _ => Incoming::Known(TypeId::UNKNOWN),
         }
@@ -311,7 +304,9 @@ impl<'p> Interner<'_, 'p> {
         let branch = self.undone.filter(|branch| is_of_branch(branch, path))?;
         let of = match part_of_result(branch, path) {
             Some(rest) => {
-                let (result, rest) = (external::returned(self.types, branch), self.types.rest(rest));
+                // The output of a child is known only once its ends are.
+                let result = if let Incoming::Known(of) = Incoming::of_call(self.types, branch) { of } else { TypeId::UNKNOWN };
+                let rest = self.types.rest(rest);
                 self.types.select(result, rest)
             }
             None => TypeId::UNKNOWN,

@@ -19,6 +19,20 @@ pub(crate) fn is_of_branch(branch: &Call, path: &KeyPath) -> bool {
     is_result || is_saved
 }
 
+/// Returns the paths that must be present before a predicate is asked by a read of this kind. A key of a schema is read where the schema names it.
+fn asked<'p>(
+    program: &'p Program,
+    index: u32,
+    document: u32,
+    kind: ReadKind<'p>,
+) -> impl Iterator<Item = (&'p KeyPath, u32, ReadKind<'p>)> {
+    let predicate = &program.predicates[index as usize];
+    let locales = if let ReadKind::Part(locales, _) = kind { locales } else { LocaleScope::Everywhere };
+    let by_schema = predicate.keys.iter().map(move |key| (&key.path, key.place.document, ReadKind::Schema(key.place.span, locales)));
+    let needs = predicate.needs().take(if predicate.keys.is_empty() { usize::MAX } else { 0 });
+    needs.map(move |path| (path, document, kind)).chain(by_schema)
+}
+
 /// Returns the part of a branch's result that a path in its undo reads; `None` where it reads more than that.
 pub(crate) fn part_of_result<'p>(branch: &Call, path: &'p KeyPath) -> Option<&'p [Segment]> {
     match (&**path.root(), &branch.save_to) {
@@ -115,8 +129,8 @@ impl<'p> PointIr<'p> {
                 self.site(&operand.path, node.document, ReadKind::Edge(node.index, edge));
             }
             Guard::Predicate(index, _) => {
-                for path in program.predicates[*index as usize].source.needs() {
-                    self.site(path, node.document, ReadKind::Edge(node.index, edge));
+                for (path, document, kind) in asked(program, *index, node.document, ReadKind::Edge(node.index, edge)) {
+                    self.site(path, document, kind);
                 }
             }
             Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
@@ -147,8 +161,13 @@ impl<'p> PointIr<'p> {
             self.ops.push(Instr::Fit { schema, node: node.index, index: at(index) });
         }
         for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
-            if let Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) = guard {
-                self.needs(&operand.path, node.document, ReadKind::Assert(node.index, at(index)));
+            let kind = ReadKind::Assert(node.index, at(index));
+            match guard {
+                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                    self.needs(&operand.path, node.document, kind)
+                }
+                Guard::Predicate(index, _) => self.predicate(*index, node.document, kind),
+                Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
             }
             self.ops.push(Instr::Assert { guard, node: node.index, index: at(index) });
         }
@@ -204,6 +223,9 @@ impl<'p> PointIr<'p> {
         };
         for part in parts {
             let guard = Some(&part.when).filter(|when| **when != Guard::Always);
+            if let Guard::Predicate(index, _) = &part.when {
+                self.predicate(*index, node.document, ReadKind::Part(locales, part.origin));
+            }
             if let Some(guard) = guard {
                 let asked = match guard {
                     Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => Some(&operand.path),
@@ -245,6 +267,13 @@ impl<'p> PointIr<'p> {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Instr::Args { call }),
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
             Callee::Each(list, _) => self.needs(list, document, ReadKind::List(node.index)),
+        }
+    }
+
+    /// Adds what must be present before a predicate is asked.
+    fn predicate(&mut self, index: u32, document: u32, kind: ReadKind<'p>) {
+        for (path, document, kind) in asked(self.program, index, document, kind) {
+            self.needs(path, document, kind);
         }
     }
 

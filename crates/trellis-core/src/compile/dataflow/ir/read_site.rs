@@ -41,6 +41,8 @@ pub(crate) enum ReadKind<'p> {
     Assert(NodeIndex, u32),
     /// List that `each` iterates over.
     List(NodeIndex),
+    /// Schema of a predicate, where it names the key.
+    Schema(Span, LocaleScope<'p>),
 }
 
 impl<'p> ReadSite<'p> {
@@ -76,13 +78,19 @@ impl<'p> ReadSite<'p> {
 
     /// Returns true if only some locales read it.
     pub(crate) fn is_local(&self) -> bool {
-        matches!(self.kind, ReadKind::Template(_, locales, _) | ReadKind::Part(locales, _) if locales != LocaleScope::Everywhere)
+        matches!(
+            self.kind,
+            ReadKind::Template(_, locales, _) | ReadKind::Part(locales, _) | ReadKind::Schema(_, locales)
+                if locales != LocaleScope::Everywhere
+        )
     }
 
     /// Returns the only locale that reads it; `None` if there are more.
     pub(crate) fn locale(&self) -> Option<&'p str> {
         match self.kind {
-            ReadKind::Template(_, LocaleScope::In(locale), _) | ReadKind::Part(LocaleScope::In(locale), _) => Some(locale),
+            ReadKind::Template(_, LocaleScope::In(locale), _)
+            | ReadKind::Part(LocaleScope::In(locale), _)
+            | ReadKind::Schema(_, LocaleScope::In(locale)) => Some(locale),
             _ => None,
         }
     }
@@ -125,7 +133,7 @@ impl<'p> ReadSite<'p> {
         match self.kind {
             ReadKind::Template(used, ..) => used.demand,
             ReadKind::List(_) => Some(KindSet::LIST),
-            ReadKind::Required(..) | ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) => None,
+            ReadKind::Required(..) | ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) | ReadKind::Schema(..) => None,
         }
     }
 
@@ -133,7 +141,7 @@ impl<'p> ReadSite<'p> {
     pub(crate) fn span(&self, program: &Program) -> Span {
         match self.kind {
             ReadKind::Template(used, ..) => used.span(),
-            ReadKind::Part(_, span) => span,
+            ReadKind::Part(_, span) | ReadKind::Schema(span, _) => span,
             ReadKind::Edge(node, edge) => edge_span(program, program.node(node), edge),
             ReadKind::Required(node, at) => {
                 let node = program.node(node);

@@ -17,6 +17,8 @@ pub(crate) struct SourceId(u32);
 pub(crate) enum SourceExpr {
     /// Input, or result of the call, that the node receives.
     Brought,
+    /// Result of this branch of the call that the node makes; absent if the branch did not succeed.
+    Branch(Key),
     /// Expression of a type that does not depend on the environment.
     Known(TypeId),
     /// Value at a path; `true` if it may be absent.

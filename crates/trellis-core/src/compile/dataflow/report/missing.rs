@@ -84,7 +84,7 @@ impl Reporter<'_, '_> {
                 format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
             }
             ReadKind::Template(..) => format!("guard it, {}, or set it before", self.fallback(site.document, &path.to_string())),
-            ReadKind::Edge(..) | ReadKind::Assert(..) => {
+            ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Schema(..) => {
                 format!("ask first whether it is there, `{path} is set`, or set it before")
             }
             ReadKind::Required(..) | ReadKind::List(_) | ReadKind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
@@ -126,6 +126,10 @@ impl Reporter<'_, '_> {
         let help = if is_shown && alarm.never { format!("{help}; {RAW}") } else { help };
         let near = near.filter(|_| is_meant);
         let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
+        let found = match self.asker(alarm, site) {
+            Some(asked) => found.label(self.program.path_of(node), asked, "asked here"),
+            None => found,
+        };
         let found = near.filter(|_| alarm.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
         // A read that is not spelled as its path, such as `user["name"]`, gets no fix.
         let text = self.program.documents[site.document as usize].text.get(span.range());
@@ -133,6 +137,21 @@ impl Reporter<'_, '_> {
             Some(near) => found.rename_if(near.is_only, span, near.name),
             None => found,
         }
+    }
+
+    /// Returns the condition of a transition that asks the predicate whose schema reads.
+    fn asker(&self, alarm: &Alarm, site: &ReadSite<'_>) -> Option<Span> {
+        let ReadKind::Schema(span, _) = site.kind else { return None };
+        let point = self.program.point(alarm.point);
+        let mut edges = self.program.replies(&point.replies).iter().flat_map(|reply| reply.edges.clone());
+        let asks = |edge: &u32| match self.program.edges[*edge as usize].when {
+            Guard::Predicate(index, _) => {
+                let mut keys = self.program.predicates[index as usize].keys.iter();
+                keys.any(|key| key.place.document == site.document && key.place.span == span)
+            }
+            _ => false,
+        };
+        edges.find(asks).map(|edge| edge_span(self.program, self.node(alarm), edge))
     }
 
     /// Returns the names that can be present at the point of an alarm, and the keys that are written and never read.
@@ -166,8 +185,7 @@ impl Reporter<'_, '_> {
         let site = &self.ir.sites[site.index()];
         let (program, path) = (self.program, site.path);
         let begin = program.node(program.point(hops.first().map_or(alarm.point, |hop| hop.point)).node);
-        let is_read = matches!(site.kind, ReadKind::Template(..) | ReadKind::Edge(..) | ReadKind::Part(..) | ReadKind::List(_))
-            && site.inside().is_empty();
+        let is_read = !matches!(site.kind, ReadKind::Required(..) | ReadKind::Assert(..)) && site.inside().is_empty();
         // A `start` declares its inputs itself.
         let is_entry = begin.id.is_start();
         let name = path.to_string();

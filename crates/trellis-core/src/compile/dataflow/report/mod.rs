@@ -25,7 +25,7 @@ use super::{
         Analysis,
         violation::{Alarm, Violation},
     },
-    ir::{Instr, Ir, ReadKind, ReadSite, assert_span},
+    ir::{Instr, Ir, ReadKind, ReadSite, assert_span, edge_span, gate_document},
     search::path::{Hop, WitnessDetails},
 };
 use crate::{

@@ -67,6 +67,8 @@ pub(crate) struct SearchInput<'s, 'p> {
     pub(crate) absent: Option<&'s [bool]>,
     /// Returns the schemas that a successful call of a point fits.
     pub(crate) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
+    /// Schemas of the outputs of children that branches call.
+    pub(crate) children: &'s BTreeMap<NodeIndex, Schema>,
     /// The keys that something reads.
     pub(crate) reads: &'s BTreeSet<Key>,
     /// The nodes where a session is known to fail: no session gets past them.

@@ -3,9 +3,14 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use serde::Deserialize;
-use trellis_core::{Mapping, Value, schema::Schema, span::Span, syntax::duration};
+use trellis_core::{
+    Diagnostic, Mapping, Value,
+    schema::Schema,
+    span::Span,
+    syntax::{duration, project::HostConfig},
+};
 
-use super::paths;
+use super::{manifest, paths};
 use crate::binding::{
     config::{ConfigReader, Wait, given},
     frontmatter,
@@ -46,6 +51,8 @@ pub(super) struct SkillCard {
 pub(super) struct CardMistake {
     pub(super) message: String,
     pub(super) help: Option<String>,
+    /// Its place in the frontmatter.
+    pub(super) span: Span,
 }
 
 /// The frontmatter.
@@ -86,37 +93,53 @@ impl SkillCard {
     pub(super) fn parse(id: &str, source: &str, workspace: &Path, state: &Path) -> Result<Self, Vec<CardMistake>> {
         let (front, text) = frontmatter::split(source);
         let config = mapping(&front).map_err(|mistake| vec![mistake])?;
+        let (HostConfig { spans, .. }, _) = HostConfig::parse(FRONTMATTER, &front);
         let mut found = Vec::new();
-        let keys = read(&config, &mut found);
-        let mut mistake = |message: String, help: &str| found.push(CardMistake { message, help: Some(help.to_owned()) });
+        let keys = read(&config, &spans, &mut found);
+        let mut mistake = |place: &str, message: String, help: &str| {
+            let span = spans.get(place).copied().unwrap_or(Span::at(0));
+            found.push(CardMistake { message, help: Some(help.to_owned()), span });
+        };
         if keys.title.as_ref().is_none_or(|title| title.trim().is_empty())
             && config.get("title").is_none_or(|title| title.as_str().is_some())
         {
-            mistake("it has no `title`".to_owned(), "write `title: …` in its frontmatter, between two lines `---`");
+            mistake("title", "it has no `title`".to_owned(), "write `title: …` in its frontmatter, between two lines `---`");
         }
         if !config.contains("run") {
-            mistake("it has no `run`".to_owned(), "write `run: [./bin/tool]`, the command that does the work");
+            mistake("", "it has no `run`".to_owned(), "write `run: [./bin/tool]`, the command that does the work");
         }
         let commands = [("check", &keys.check), ("run", &keys.run), ("dry_run", &keys.dry_run), ("verify", &keys.verify)];
         for (key, _) in
             commands.into_iter().filter(|(_, command)| command.as_ref().is_some_and(|words| words.first().is_none_or(String::is_empty)))
         {
-            mistake(format!("`{key}` names no command"), "write the command and its arguments as a list of texts: `[./bin/tool, --fast]`");
+            mistake(
+                key,
+                format!("`{key}` names no command"),
+                "write the command and its arguments as a list of texts: `[./bin/tool, --fast]`",
+            );
         }
         if keys.timeout.as_ref().is_some_and(|timeout| timeout.0.is_zero()) {
-            mistake("`timeout` is no time at all".to_owned(), "write one such as `30s`");
+            mistake("timeout", "`timeout` is no time at all".to_owned(), "write one such as `30s`");
         }
         if keys.risk.is_some_and(|risk| !(0.0..=100.0).contains(&risk)) {
             mistake("`risk` is no number from 0 to 100".to_owned(), "write one such as `risk: 5`");
         }
         for path in &keys.backup {
             if let Err(why) = paths::resolve(workspace, state, path) {
-                mistake(format!("`backup` names `{path}`, which {why}"), "name files and folders below the workspace, such as `logs`");
+                mistake(
+                    "backup",
+                    format!("`backup` names `{path}`, which {why}"),
+                    "name files and folders below the workspace, such as `logs`",
+                );
             }
         }
         let required_inputs = keys.required_inputs.as_ref().map(Schema::new).transpose().unwrap_or_else(|error| {
             let message = format!("`required_inputs` is no JSON Schema: `{}`: {}", error.path, error.message);
-            mistake(message, "write one such as `{type: object, required: [days], properties: {days: {type: integer}}}`");
+            mistake(
+                "required_inputs",
+                message,
+                "write one such as `{type: object, required: [days], properties: {days: {type: integer}}}`",
+            );
             None
         });
         let CardKeys { title, tags, args, dry_run_supported, rollback, risk, backup, check, run, dry_run, verify, timeout, .. } = keys;
@@ -174,7 +197,11 @@ impl SkillCard {
 
 /// The frontmatter as a mapping; none is an empty one.
 fn mapping(front: &str) -> Result<Mapping, CardMistake> {
-    let mistake = |message: String| CardMistake { message, help: Some("write `key: value` lines between two lines `---`".to_owned()) };
+    let mistake = |message: String| CardMistake {
+        message,
+        help: Some("write `key: value` lines between two lines `---`".to_owned()),
+        span: Span::at(0),
+    };
     match serde_yaml::from_str::<Value>(front) {
         Ok(Value::Map(keys)) => Ok(keys),
         Ok(Value::Null) => Ok(Mapping::default()),
@@ -183,11 +210,11 @@ fn mapping(front: &str) -> Result<Mapping, CardMistake> {
     }
 }
 
-fn read(config: &Mapping, found: &mut Vec<CardMistake>) -> CardKeys {
+fn read(config: &Mapping, spans: &BTreeMap<String, Span>, found: &mut Vec<CardMistake>) -> CardKeys {
     let path = FRONTMATTER.into();
     let mut reader = ConfigReader {
         config,
-        spans: &BTreeMap::new(),
+        spans: &spans.iter().map(|(key, span)| (format!("{FRONTMATTER}.{key}"), *span)).collect(),
         shapes: &BTreeMap::new(),
         prefix: FRONTMATTER,
         around: Span::at(0),
@@ -202,6 +229,20 @@ fn read(config: &Mapping, found: &mut Vec<CardMistake>) -> CardKeys {
         "timeout" => Some(duration::help(value)),
         _ => None,
     });
-    found.extend(reader.found.into_iter().map(|found| CardMistake { message: found.message, help: found.help }));
+    let mistake = |found: Diagnostic| {
+        let span = found.place.map_or(Span::at(0), |place| place.span);
+        CardMistake { message: found.message, help: found.help, span }
+    };
+    found.extend(reader.found.into_iter().map(mistake));
     keys
+}
+
+/// Returns the mistakes of a card, each with its place in the text, its message and its help.
+pub(in crate::binding) fn card_mistakes(name: &str, text: &str, workspace: &Path, home: &Path) -> Vec<(Span, String, Option<String>)> {
+    let id = name.strip_suffix(".md").unwrap_or(name);
+    let Err(mistakes) = SkillCard::parse(id, text, workspace, &manifest::state_below(home)) else { return Vec::new() };
+    let (front, _) = frontmatter::split(text);
+    let from = if front.is_empty() { 0 } else { text.find(&*front).unwrap_or(0) };
+    let moved = |span: Span| Span::new(from + span.start as usize, from + span.end as usize);
+    mistakes.into_iter().map(|CardMistake { message, help, span }| (moved(span), message, help)).collect()
 }

@@ -236,7 +236,7 @@ impl SkillRunner {
             // A dry run has nothing to show for itself.
             ("verify", verify.as_ref().filter(|_| !call.is_dry), "verify_failed"),
         ];
-        let until = Instant::now() + call.time;
+        let until = Instant::now().checked_add(call.time);
         let of_tool = format!("`{}` ", job.tool());
         let mut summary = format!("the skill `{id}` is done");
         for (stage, command, code) in stages {
@@ -244,8 +244,8 @@ impl SkillRunner {
             let mut process = self.process(&format!("{id}.md"), command);
             process.env.insert("TRELLIS_DRY_RUN".to_owned(), if call.is_dry { "1".to_owned() } else { String::new() });
             process.env.insert(MARK.to_owned(), backup.to_string_lossy().into_owned());
-            let left = until.saturating_duration_since(Instant::now());
-            let timeout = Some(job.timeout.map_or(left, |timeout| timeout.min(left)));
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let timeout = job.timeout.into_iter().chain(left).min();
             let job = Job {
                 call: job.call,
                 args: call.args.clone(),

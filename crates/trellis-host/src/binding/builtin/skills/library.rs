@@ -18,7 +18,7 @@ use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 /// The cards of a folder, not of those below it.
 pub(super) const CARD_GLOB: &str = "*.md";
 
-const SKILLS_FOLDER: &str = "_skills";
+pub(in crate::binding) const SKILLS_FOLDER: &str = "_skills";
 
 /// A folder of cards, and the skills of it that may be carried out.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ impl SkillLibrary {
             match self.read(&path) {
                 Ok(None) => {}
                 Ok(Some(Ok(card))) => cards.push((path, card)),
-                Ok(Some(Err(mistakes))) => obstacles.extend(mistakes.into_iter().map(|CardMistake { message, help }| Obstacle {
+                Ok(Some(Err(mistakes))) => obstacles.extend(mistakes.into_iter().map(|CardMistake { message, help, .. }| Obstacle {
                     help,
                     ..Obstacle::new("folder", format!("the card `{path}`: {message}"))
                 })),

@@ -20,11 +20,13 @@ use super::{
 };
 use crate::{
     compile::dataflow::{
-        domain::{ElementPathId, GuardId, SchemaId, TypeId},
+        domain::{ElementPathId, GuardId, SchemaId, TypeId, TypeTable, external},
         index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
     },
-    program::{NodeIndex, PointIndex},
+    language::OnBranchError,
+    program::{Call, Callee, NodeIndex, PointIndex},
     template::Demand,
+    value::Key,
 };
 
 /// A range of a point's own marks or steps.
@@ -151,6 +153,37 @@ pub(crate) enum Incoming {
     Known(TypeId),
     /// Output of a child, met with all of these types.
     Child(NodeIndex, Box<[TypeId]>),
+    /// Results of calls side by side.
+    Parallel(Box<ParallelResults>),
+}
+
+/// Results of the branches of a `parallel`, among them those of children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ParallelResults {
+    pub(crate) branches: Box<[(Key, Incoming)]>,
+    /// True if a branch may have no result, since one success is enough.
+    pub(crate) any: bool,
+    /// True if an error may take the place of each result.
+    pub(crate) collects: bool,
+    /// The types that the whole must have.
+    pub(crate) fitting: Box<[TypeId]>,
+}
+
+impl Incoming {
+    /// Returns the successful result of a call.
+    pub(crate) fn of_call(types: &mut TypeTable, call: &Call) -> Self {
+        let mut fitting = || call.returns.iter().map(|schema| types.declared(schema)).collect();
+        match &call.callee {
+            Callee::Graph(child) => Self::Child(*child, fitting()),
+            Callee::Parallel(branches, how) => {
+                let fitting = fitting();
+                let branches = branches.iter().map(|(name, branch)| (name.clone(), Self::of_call(types, branch))).collect();
+                let collects = how.on_error != OnBranchError::Fail;
+                Self::Parallel(Box::new(ParallelResults { branches, any: how.any, collects, fitting }))
+            }
+            Callee::Tool(_) | Callee::Each(..) => Self::Known(external::returned(types, call)),
+        }
+    }
 }
 
 /// Operations of one point, as ranges of the tables.

@@ -16,7 +16,7 @@ use crate::{
         symbolic::{Lookup, SymValue},
     },
     path::{KeyPath, Segment},
-    program::{Guard, Operand, PointIndex, Root, Write, WriteSource, WriteTarget},
+    program::{Callee, Guard, Operand, PointIndex, Root, Write, WriteSource, WriteTarget},
     template::Shape,
     value::{Key, Value},
 };
@@ -122,8 +122,10 @@ impl SearchRun<'_, '_> {
             Lookup::MaybePresent(sym) if state.assume_presence(&path, true) => sym,
             Lookup::MaybePresent(_) => return Ok(None),
         };
-        let returns = external::branch_at(program, point, name).map_or(&[][..], |branch| &branch.returns);
-        if returns.iter().all(|schema| state.constraints.assume_fits(&sym, schema)) {
+        let branch = external::branch_at(program, point, name);
+        let child = branch.and_then(|branch| if let Callee::Graph(child) = branch.callee { self.input.children.get(&child) } else { None });
+        let returns = branch.map_or(&[][..], |branch| &branch.returns);
+        if returns.iter().chain(child).all(|schema| state.constraints.assume_fits(&sym, schema)) {
             Ok(Some(state.constraints.copied(&sym)))
         } else {
             Err(ExecResult::Infeasible)

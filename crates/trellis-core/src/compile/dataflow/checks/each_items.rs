@@ -1,0 +1,185 @@
+//! Check of the literal items that an `each` goes through: an item that names no tool of the node, or does not fit its parameters, can only become an
+//! error (language 10.4).
+//!
+//! A list is followed from its literal to the `each` where that reads the path that was written. Items that the list can no longer hold there are
+//! left out.
+
+use crate::{
+    compile::{
+        check::args::outline,
+        dataflow::{
+            domain::{TypeId, external},
+            fixpoint::Analysis,
+        },
+    },
+    diagnostic::{Code, Diagnostic, near},
+    path::KeyPath,
+    program::{Call, Callee, Outcome, PointIndex, Program, Tool, Write, WriteSource, WriteTarget},
+    schema::{Flaw, Hole},
+    span::{Span, Spanned},
+    template::{ElementStep, KindSet, Shape},
+    value::{Mapping, Value},
+};
+
+/// One literal item, and where it is written.
+struct LiteralItem<'p> {
+    point: PointIndex,
+    path: &'p KeyPath,
+    item: &'p Spanned<Shape>,
+}
+
+/// Reports literal items that no call can be made of.
+pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = analysis.program;
+    let points = || (0..program.points.len()).filter(|at| !tainted[*at]).map(PointIndex::from_usize);
+    let lists = |point| lists_of(external::call_at(program, point)?);
+    let reading: Vec<_> = points().filter_map(|point| Some((point, lists(point)?))).collect();
+    if reading.is_empty() {
+        return;
+    }
+    let items: Vec<LiteralItem<'_>> = points().flat_map(|point| items_at(program, point)).collect();
+    for (point, calls) in reading {
+        let Some(env) = analysis.env_at(point) else { continue };
+        for (list, call) in calls {
+            let Some(known) = analysis.known(&env, list) else { continue };
+            let known = analysis.types.inside(known, &[ElementStep::Item]);
+            for literal in items.iter().filter(|literal| literal.path == list) {
+                let mut holes = Vec::new();
+                let value = outline(&literal.item.value, &mut String::new(), &mut holes);
+                if holes.iter().any(|hole| hole.pointer.is_empty()) || !is_possible(analysis, known, &value, &holes) {
+                    continue;
+                }
+                if literal.point == point || analysis.leads(literal.point, point) {
+                    let item = Item { program, literal, value: &value, holes: &holes };
+                    found.extend(item.flaw(&call.offered));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the lists that a call goes through, itself or in a branch, each with its call.
+fn lists_of(call: &Call) -> Option<Vec<(&KeyPath, &Call)>> {
+    let (mut lists, mut open) = (Vec::new(), vec![call]);
+    while let Some(call) = open.pop() {
+        match &call.callee {
+            Callee::Each(list, _) => lists.push((list, call)),
+            Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, branch)| branch)),
+            Callee::Tool(_) | Callee::Graph(_) => {}
+        }
+    }
+    (!lists.is_empty()).then_some(lists)
+}
+
+/// Returns the literal items that the node of a point writes, by its defaults and its replies.
+fn items_at(program: &Program, point: PointIndex) -> Vec<LiteralItem<'_>> {
+    let node = program.node(program.point(point).node);
+    let replies = program.replies(&program.point(point).replies).iter();
+    let replies = replies.filter(|reply| !matches!(reply.on, Outcome::Invalid)).flat_map(|reply| &reply.update);
+    let defaults = node.entry.defaults.iter().filter(|_| node.body == point);
+    replies.chain(defaults).flat_map(|write| items_of(point, write)).collect()
+}
+
+fn items_of(point: PointIndex, write: &Write) -> Vec<LiteralItem<'_>> {
+    let (WriteTarget::Path(path) | WriteTarget::Append(path), WriteSource::Shape(Shape::List(items))) = (&write.to, &write.value) else {
+        return Vec::new();
+    };
+    items.iter().map(|item| LiteralItem { point, path, item }).collect()
+}
+
+/// Returns whether a list whose items are of a type can hold a value; one with holes is taken for possible.
+fn is_possible(analysis: &mut Analysis<'_, '_>, items: TypeId, value: &Value, holes: &[Hole]) -> bool {
+    let of = analysis.types.of_value(value);
+    !holes.is_empty() || analysis.types.join(items, of) == items
+}
+
+/// One item with the known parts of its value.
+struct Item<'a, 'p> {
+    program: &'p Program,
+    literal: &'a LiteralItem<'p>,
+    value: &'a Value,
+    holes: &'a [Hole],
+}
+
+impl Item<'_, '_> {
+    /// Returns the mistake of the item, if it has one.
+    fn flaw(&self, offered: &[std::sync::Arc<Tool>]) -> Option<Diagnostic> {
+        let form = "an item is a call: `{ name: tool, args: { … } }`";
+        let whole = self.literal.item.span;
+        let Value::Map(entries) = self.value else {
+            let message = format!("an item of `each` is a call, not {}", kind(self.value));
+            return Some(self.finding(whole, message).help(form));
+        };
+        let name = match entries.get("name") {
+            _ if self.is_hole("/name") => return None,
+            Some(Value::Text(name)) => name,
+            Some(other) => {
+                let message = format!("the `name` of an item is a text, not {}", kind(other));
+                return Some(self.finding(self.place("/name"), message).help(form));
+            }
+            None => return Some(self.finding(whole, "this item of `each` has no `name`".to_owned()).help(form)),
+        };
+        let Some(tool) = offered.iter().find(|tool| tool.name == *name) else {
+            let (span, names) = (self.place("/name"), offered.iter().map(|tool| &*tool.name));
+            let listed = || format!("the node may call `{}`", offered.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join("`, `"));
+            let message = format!("this node may call no tool `{name}`");
+            return Some(Diagnostic::new(Code::UnknownTool, self.path(), span, message).meant(span, near(name, names), listed));
+        };
+        let empty = Value::Map(Mapping::new());
+        let args = entries.get("args").unwrap_or(&empty);
+        if !matches!(args, Value::Map(_)) && !self.is_hole("/args") {
+            let message = format!("the `args` of an item are a mapping, not {}", kind(args));
+            return Some(self.finding(self.place("/args"), message).help(form));
+        }
+        let inside = |hole: &Hole| Some(Hole { pointer: hole.pointer.strip_prefix("/args")?.to_owned(), ..hole.clone() });
+        let holes: Vec<_> = self.holes.iter().filter_map(inside).collect();
+        if holes.iter().any(|hole| hole.pointer.is_empty()) {
+            return None;
+        }
+        let flaw = tool.parameters.as_ref()?.flaws(args, &holes).into_iter().next()?;
+        let (at, message) = match flaw {
+            Flaw::Missing(at, key) => (at, format!("`{name}` needs `{key}`, which this item does not give")),
+            Flaw::Unknown(at, key) => (format!("{at}/{key}"), format!("`{name}` takes no argument `{key}`")),
+            Flaw::Unfit(at, message) => {
+                let path = at.split('/').skip(1).collect::<Vec<_>>().join(".");
+                let message = if message.starts_with('`') { message } else { format!("`{path}` of `{name}` {message}") };
+                (at, message)
+            }
+            Flaw::MayBeMissing(_) => return None,
+        };
+        Some(self.finding(self.place(&format!("/args{at}")), message).help("what does not fit becomes an error of its item"))
+    }
+
+    fn finding(&self, span: Span, message: String) -> Diagnostic {
+        Diagnostic::new(Code::BadToolArgs, self.path(), span, message)
+    }
+
+    fn path(&self) -> &crate::diagnostic::FilePath {
+        self.program.path_of(self.program.node(self.program.point(self.literal.point).node))
+    }
+
+    fn is_hole(&self, pointer: &str) -> bool {
+        self.holes.iter().any(|hole| hole.pointer == pointer)
+    }
+
+    /// Returns the span of the value at a pointer, or of the nearest one around it.
+    fn place(&self, pointer: &str) -> Span {
+        let mut here = self.literal.item;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            let next = match &here.value {
+                Shape::Map(entries) => entries.iter().rev().find(|(key, _)| *key.value == *step).map(|(_, value)| value),
+                Shape::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
+                _ => None,
+            };
+            let Some(next) = next else { break };
+            here = next;
+        }
+        here.span
+    }
+}
+
+/// Returns the kind of a value in words.
+fn kind(value: &Value) -> &'static str {
+    KindSet::of_value(Some(value)).name()
+}

@@ -1,0 +1,143 @@
+//! Check of the schemas of predicates against the types of the keys that they name (language 6.2).
+//!
+//! A word of JSON Schema that is about numbers holds for every text, and one about texts for every number: such a predicate says nothing. A finding
+//! needs no witness: it is about everything that the key can be wherever the predicate is asked.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    compile::dataflow::{
+        domain::TypeId,
+        fixpoint::Analysis,
+        ir::{assert_span, edge_span},
+    },
+    diagnostic::{Code, Diagnostic, Place},
+    program::{Guard, Node, PointIndex, SchemaKey, Speech},
+    template::KindSet,
+};
+
+/// The words of JSON Schema that are about one kind of values.
+const WORDS: [(&str, KindSet); 25] = [
+    ("minimum", KindSet::NUMBER),
+    ("maximum", KindSet::NUMBER),
+    ("exclusiveMinimum", KindSet::NUMBER),
+    ("exclusiveMaximum", KindSet::NUMBER),
+    ("multipleOf", KindSet::NUMBER),
+    ("minLength", KindSet::TEXT),
+    ("maxLength", KindSet::TEXT),
+    ("pattern", KindSet::TEXT),
+    ("format", KindSet::TEXT),
+    ("items", KindSet::LIST),
+    ("prefixItems", KindSet::LIST),
+    ("minItems", KindSet::LIST),
+    ("maxItems", KindSet::LIST),
+    ("uniqueItems", KindSet::LIST),
+    ("contains", KindSet::LIST),
+    ("minContains", KindSet::LIST),
+    ("maxContains", KindSet::LIST),
+    ("properties", KindSet::MAPPING),
+    ("required", KindSet::MAPPING),
+    ("minProperties", KindSet::MAPPING),
+    ("maxProperties", KindSet::MAPPING),
+    ("additionalProperties", KindSet::MAPPING),
+    ("patternProperties", KindSet::MAPPING),
+    ("propertyNames", KindSet::MAPPING),
+    ("dependentRequired", KindSet::MAPPING),
+];
+
+/// Everything that a key can be where its predicate is asked, and the first place where it is.
+struct Seen {
+    of: TypeId,
+    asked: Place,
+}
+
+/// Reports words that apply to no value that their key can have.
+pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = analysis.program;
+    if program.predicates.iter().all(|predicate| predicate.keys.is_empty()) {
+        return;
+    }
+    let mut seen: BTreeMap<(u32, usize), Seen> = BTreeMap::new();
+    for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
+        let point = PointIndex::from_usize(at);
+        let node = program.node(program.point(point).node);
+        for (on, reply) in (0..).zip(program.replies(&program.point(point).replies)) {
+            for edge in reply.edges.clone() {
+                let Guard::Predicate(index, _) = program.edges[edge as usize].when else { continue };
+                let keys = &program.predicates[index as usize].keys;
+                let Some(env) = Some(keys).filter(|keys| !keys.is_empty()).and_then(|_| analysis.reply_at(point, on, &mut |_, _| {}))
+                else {
+                    continue;
+                };
+                let asked = Place::new(program.path_of(node), edge_span(program, node, edge));
+                for (number, key) in keys.iter().enumerate() {
+                    let of = analysis.known(&env, &key.path).unwrap_or(TypeId::UNKNOWN);
+                    add(analysis, &mut seen, (index, number), Seen { of, asked: asked.clone() });
+                }
+            }
+        }
+        if node.body == point {
+            entered(analysis, node, &mut seen);
+        }
+    }
+    for ((index, number), Seen { of, asked }) in seen {
+        let predicate = &program.predicates[index as usize];
+        found.extend(unfit(analysis, &predicate.name, &predicate.keys[number], of, &asked));
+    }
+}
+
+/// Adds the predicates that entering a node asks: those of its `assert` and of the parts of its content.
+fn entered(analysis: &mut Analysis<'_, '_>, node: &Node, seen: &mut BTreeMap<(u32, usize), Seen>) {
+    let program = analysis.program;
+    let spoken = node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
+    let parts = spoken.flat_map(Speech::parts).map(|part| (&part.when, part.origin));
+    let asserts = (0..).zip(&node.entry.asserts).map(|(at, (guard, _))| (guard, assert_span(program, node.index, at)));
+    let asked: Vec<_> = parts.chain(asserts).filter(|(guard, _)| matches!(guard, Guard::Predicate(..))).collect();
+    let Some(env) = Some(&asked).filter(|asked| !asked.is_empty()).and_then(|_| analysis.env_at(node.body)) else { return };
+    for (guard, span) in asked {
+        let Guard::Predicate(index, _) = *guard else { continue };
+        for (number, key) in program.predicates[index as usize].keys.iter().enumerate() {
+            let of = analysis.known(&env, &key.path).unwrap_or(TypeId::UNKNOWN);
+            add(analysis, seen, (index, number), Seen { of, asked: Place::new(program.path_of(node), span) });
+        }
+    }
+}
+
+fn add(analysis: &mut Analysis<'_, '_>, seen: &mut BTreeMap<(u32, usize), Seen>, key: (u32, usize), more: Seen) {
+    match seen.get_mut(&key) {
+        Some(known) => known.of = analysis.types.join(known.of, more.of),
+        None => drop(seen.insert(key, more)),
+    }
+}
+
+/// Returns the finding of a key whose words apply to nothing that it can be.
+fn unfit(analysis: &mut Analysis<'_, '_>, predicate: &str, key: &SchemaKey, of: TypeId, asked: &Place) -> Option<Diagnostic> {
+    let known = analysis.types.get(of);
+    if known.unknown || known.dynamic {
+        return None;
+    }
+    let (sorts, program) = (analysis.types.sorts(of), analysis.program);
+    let idle = key.words.iter().find_map(|word| {
+        let (_, about) = WORDS.iter().find(|(name, _)| *name == &*word.value)?;
+        (sorts != KindSet::NONE && !sorts.meet(*about)).then_some((word, *about))
+    });
+    let (word, about) = idle?;
+    let present = analysis.types.present(of);
+    let described = analysis.types.described(present);
+    let path = &key.path;
+    let message = format!("`{}` says nothing about `{path}`, which is {described} where `{predicate}` is asked", word.value);
+    let file = &program.documents[key.place.document as usize].path;
+    let help = format!("it applies to {} only: {}", about.name(), remedy(about, sorts));
+    Some(Diagnostic::new(Code::TypeMismatch, file, word.span, message).label(&asked.path, asked.span, "asked here").help(help))
+}
+
+/// Returns what an author can do about a word that is about another kind of values.
+fn remedy(about: KindSet, sorts: KindSet) -> String {
+    match (about, sorts) {
+        (KindSet::NUMBER, KindSet::TEXT) => {
+            "ask for a number, `input_type: int`, or compare texts with `pattern`, `enum` or `maxLength`".to_owned()
+        }
+        (KindSet::TEXT, KindSet::NUMBER) => "use `minimum`, `maximum` or `enum` for numbers".to_owned(),
+        _ => "let the key hold that, or use a word that fits what it holds".to_owned(),
+    }
+}
