@@ -62,7 +62,7 @@ fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid
         Guard::Predicate(index, wanted) => {
             let predicate = &program.predicates()[*index as usize];
             if let Some(missing) = predicate.needs().find(|path| scope.context.lookup(path).is_none()) {
-                return Err(Unsaid { failure: Failure::Condition, message: fail::unneeded(&predicate.name, missing) });
+                return Err(Unsaid { failure: Failure::Condition, message: fail::unneeded(&predicate.name, missing), span: None });
             }
             match &predicate.source {
                 PredicateSource::Schema(schema) => Truth::from(schema.fits(&scope.context.to_mapping().into()) == *wanted),

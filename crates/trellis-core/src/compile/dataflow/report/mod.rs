@@ -25,7 +25,7 @@ use super::{
         Analysis,
         violation::{Alarm, Violation},
     },
-    ir::{Instr, Ir, ReadKind, ReadSite, assert_span, edge_span, gate_document},
+    ir::{Instr, Ir, ReadKind, ReadSite, assert_span, edge_span},
     search::path::{Hop, WitnessDetails},
 };
 use crate::{
