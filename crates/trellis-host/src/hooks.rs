@@ -365,6 +365,7 @@ impl Sight {
             match &record.entry {
                 Entry::Start { .. } => tell(HookEvent::Began),
                 Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => tell(HookEvent::Step),
+                Entry::Settle { .. } if !record.is_late() => tell(HookEvent::Step),
                 // The program or a person moved it, which is no event of a step.
                 Entry::Reload { .. } | Entry::Move { .. } => {
                     if let Some(from) = record.from.as_ref().filter(|from| **from != record.to) {
@@ -376,7 +377,7 @@ impl Sight {
                 // Told already, if a step brought it about.
                 Entry::End { ended } if !known.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
                 Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } => {}
-                Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } => {}
+                Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Settle { .. } | Entry::Leave { .. } => {}
                 Entry::Dead { .. } | Entry::Settled { .. } => {}
             }
             for event in &record.events {

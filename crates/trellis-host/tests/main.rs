@@ -21,6 +21,8 @@ mod decide;
 mod described;
 #[path = "main/exported.rs"]
 mod exported;
+#[path = "main/forging.rs"]
+mod forging;
 #[path = "main/functions.rs"]
 mod functions;
 #[path = "main/gated.rs"]

@@ -173,7 +173,12 @@ impl Hub {
                         },
                         _ => None,
                     };
-                    if let Some((call, state)) = decided {
+                    let settled = match &record.entry {
+                        Entry::Settle { unapproved, .. } => unapproved.as_slice(),
+                        _ => &[],
+                    };
+                    let settled = settled.iter().map(|call| (Arc::from(call.as_str()), "settled"));
+                    for (call, state) in decided.into_iter().chain(settled) {
                         let child = record.child.clone();
                         self.publish(ServerNews::Approval { graph: Arc::clone(graph), session: id.clone(), child, call, state });
                     }

@@ -16,6 +16,8 @@ mod codes;
 mod doors;
 #[path = "main/events.rs"]
 mod events;
+#[path = "main/forging.rs"]
+mod forging;
 #[path = "main/gates.rs"]
 mod gates;
 #[path = "main/gone.rs"]

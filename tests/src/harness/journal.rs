@@ -83,6 +83,7 @@ fn kind(record: &Record) -> String {
         Entry::Approve { .. } => "approve".into(),
         Entry::Policy { decided, .. } => format!("policy {}", decided.decision),
         Entry::Late { .. } => "late".into(),
+        Entry::Settle { .. } => "settle".into(),
         Entry::Leave { .. } => "leave".into(),
         Entry::Dead { letter } => format!("dead {} {}", letter.cause.as_str(), letter.tool),
         Entry::Settled { .. } => "settled".to_owned(),

@@ -107,3 +107,24 @@ fn a_decision_can_name_the_call_that_was_seen() {
     );
     assert_eq!(fine(&sandbox, &["approve"]), "no call waits for an approval\n");
 }
+
+// C.8
+#[test]
+fn a_call_is_settled_by_hand_at_the_terminal() {
+    let sandbox = waiting(&["ana", "bob"]);
+    let call = |name: &str| json(&fine(&sandbox, &["approve", name, "--dry-run", "--json"]))["call"]["id"].as_str().unwrap().to_owned();
+    let (ana, bob) = (call("ana"), call("bob"));
+    assert_eq!(
+        refused(&sandbox, &["settle", "ana", "nothing", "--denied"]),
+        format!("error: session `ana`: it has no open call `nothing`; these are open: `{ana}` (charge)\n")
+    );
+    let out = fine(&sandbox, &["settle", "ana", &ana, "--result", r#"{"id": 9}"#, "--because", "paid in cash"]);
+    assert_eq!(out, "settled: `charge` of ana; it ended, finished (record 1)\n");
+    let shown = fine(&sandbox, &["show", "ana"]);
+    assert!(shown.contains("`charge` was settled by hand by "), "{shown}");
+    assert!(shown.contains(", without the approval that it waited for, as if it returned {\"id\":9}: paid in cash"), "{shown}");
+    assert!(!sandbox.path().join("made").exists(), "nothing was called");
+    assert!(fine(&sandbox, &["replay", "ana"]).ends_with("the same\n"));
+    let wire = json(&fine(&sandbox, &["settle", "bob", &bob, "--denied", "--because", "too dear", "--json"]));
+    assert_eq!((&wire["record"], &wire["node"], &wire["because"]), (&1.into(), &"no".into(), &"too dear".into()));
+}

@@ -27,6 +27,7 @@ const COMMANDS: [&str; 42] = [
     "session set",
     "session approve",
     "session deny",
+    "session settle",
     "session dead",
     "session dead ls",
     "session dead show",

@@ -58,7 +58,7 @@ use std::{
 };
 
 use trellis_core::{
-    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, ToolResult, Value,
+    Context, Diagnostic, Mapping, NodeId, Program, ToolError, ToolOutcome, ToolResult, Value,
     diagnostic::{FilePath, nearest},
     path::{KeyPath, walk},
     state::{CallKind, PendingCall},
@@ -294,6 +294,11 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
+    /// Returns whether a tool that a node of this program calls, or called, is carried out here.
+    pub(crate) fn binds_at(&self, program: &Program, node: &NodeId, tool: &str) -> bool {
+        self.binds(root_at(program, node), tool)
+    }
+
     /// Carries a call out. Its timeout counts from here; its delay and approval are past. Secrets of the call are masked in messages, progress
     /// and result of the tool; values at the paths that `redact` names, and at those that answers to `input_type: secret` are saved to, in
     /// messages and progress. Values shorter than four bytes are not masked.
@@ -373,7 +378,12 @@ impl Bindings {
 
 /// The root of the graph whose node makes the call; of the outermost one where the node is gone.
 fn root_of<'p>(program: &'p Program, call: &PendingCall) -> &'p str {
-    let node = program.find(&call.node).or_else(|| program.find_renamed(&call.node));
+    root_at(program, &call.node)
+}
+
+/// The root of the graph of a node; of the outermost one where the node is gone.
+fn root_at<'p>(program: &'p Program, node: &NodeId) -> &'p str {
+    let node = program.find(node).or_else(|| program.find_renamed(node));
     node.map_or("", |node| &*program.graph_of(program.node(node)).root)
 }
 

@@ -166,7 +166,7 @@ impl Operator<'_> {
         Ok((held, self.decided(head, session).await?))
     }
 
-    fn session(&self, stored: &Stored) -> Result<Session, StoreError> {
+    pub(super) fn session(&self, stored: &Stored) -> Result<Session, StoreError> {
         let here = Snapshot::asked_by(self.engine.inspect(), stored)?;
         Ok(Session::resume(self.engine.clone(), here, stored.head.next, self.clock.clone()))
     }
@@ -201,7 +201,7 @@ impl Operator<'_> {
     }
 
     /// Appends the decision.
-    async fn decided(&self, head: Head, mut session: Session) -> Result<Put, HistoryError> {
+    pub(super) async fn decided(&self, head: Head, mut session: Session) -> Result<Put, HistoryError> {
         let records = session.take_records();
         let from = records.first().and_then(|record| record.from.clone());
         let is_epoch = records.iter().any(|record| record.entry.epoch().is_some());

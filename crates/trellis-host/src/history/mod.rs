@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! SessionStore ──open──▶ History ──at──▶ State, replay, transcript, hops
-//! Operator { store, engine } ──fork, back, goto, set, approve, deny──▶ one more record
+//! Operator { store, engine } ──fork, back, goto, set, approve, deny, settle──▶ one more record
 //! Check { store, engine } ──▶ Checked, Checked …          each stored session against the graph as it is now
 //! ```
 //!
@@ -17,6 +17,7 @@ mod read;
 mod redact;
 mod replay;
 mod secret_places;
+mod settle;
 mod transcript;
 mod walk;
 
@@ -92,6 +93,9 @@ pub enum HistoryError {
     /// There was no decision about a call.
     #[error("session `{0}`: {1}")]
     Undecided(SessionId, #[source] Undecided),
+    /// No call was settled by hand.
+    #[error("session `{0}`: {1}")]
+    Unsettled(SessionId, String),
     /// It has no such dead letter, or none any more.
     #[error("session `{session}` has no dead letter `{key}`")]
     NoLetter {

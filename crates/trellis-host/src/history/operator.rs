@@ -56,7 +56,7 @@ pub struct Operator<'s> {
     pub(super) engine: &'s Engine,
     graph: &'s str,
     pub(super) clock: Clock,
-    request: Option<RequestKey>,
+    pub(super) request: Option<RequestKey>,
     is_rehearsal: bool,
 }
 
@@ -222,7 +222,10 @@ impl<'s> Operator<'s> {
     /// Begins an epoch of an existing session.
     async fn put(&self, head: Head, mut now: Snapshot, step: Step, entry: impl FnOnce(Box<State>) -> Entry) -> Result<Put, HistoryError> {
         let from = now.state.current_node_id.clone();
-        now.step(now.at.max(self.clock.now()), step.state);
+        let at = now.at.max(self.clock.now());
+        let left = now.left_unasked(None, &step.state, at, |_| false);
+        now.unasked.extend(left);
+        now.step(at, step.state);
         let entry = entry(Box::new(now.state.clone()));
         let target = Target { session: head.session, graph: head.graph, next: head.next };
         self.append(target, now, entry, Some(from), step.events).await
@@ -237,7 +240,9 @@ impl<'s> Operator<'s> {
         from: Option<NodeId>,
         events: Vec<Event>,
     ) -> Result<Put, HistoryError> {
-        let mut records = vec![record(target.next, &here, entry, from.clone(), events)];
+        // A record that opens an epoch has all that is known.
+        let unasked = here.unasked.iter().cloned().collect();
+        let mut records = vec![Record { unasked, ..record(target.next, &here, entry, from.clone(), events) }];
         if let Some(ended) = here.state.ended.clone() {
             let node = Some(here.state.current_node_id.clone());
             records.push(record(target.next + 1, &here, Entry::End { ended }, node, Vec::new()));
@@ -293,7 +298,22 @@ pub(super) struct Target {
 pub(super) fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
     let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
     let changes = Box::default();
-    Record { seq, at: here.at, child: None, entry, from, to, events, program, changes, still_asked: false, question: None, request: None }
+    let unasked = Vec::new();
+    Record {
+        seq,
+        at: here.at,
+        child: None,
+        entry,
+        from,
+        to,
+        events,
+        program,
+        changes,
+        still_asked: false,
+        question: None,
+        request: None,
+        unasked,
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -62,7 +62,7 @@ fn on(record: &Record) -> Option<&'static str> {
         Entry::Start { .. } | Entry::Move { .. } | Entry::Reload { .. } => None,
         // The time of a call is up by a signal too.
         Entry::Signal { .. } => returned(&record.events).or(Some("signal")),
-        Entry::Result { .. } => returned(&record.events).or(Some("success")),
+        Entry::Result { .. } | Entry::Settle { .. } => returned(&record.events).or(Some("success")),
         _ if record.events.iter().any(|event| matches!(event, Event::Invalid(_))) => Some("invalid"),
         Entry::Input { input: Input::Pass } => Some("pass"),
         _ => Some("answer"),

@@ -85,5 +85,6 @@ fn record_of(state: &State, before: &Record) -> Record {
         still_asked: false,
         question: None,
         request: None,
+        unasked: Vec::new(),
     }
 }

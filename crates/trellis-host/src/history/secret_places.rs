@@ -104,7 +104,7 @@ impl SecretPlaces {
         let is_redacted = |keys: &Mapping| keys.iter().any(|(key, _)| self.redacted.iter().any(|path| path.root() == key));
         let in_entry = match &record.entry {
             Entry::Input { .. } => withholds || self.asks_at(record.from.as_ref()),
-            Entry::Result { .. } => withholds,
+            Entry::Result { .. } | Entry::Settle { .. } => withholds,
             Entry::Start { start, .. } => is_redacted(&start.context),
             Entry::Context { keys } => is_redacted(keys),
             _ => false,

@@ -92,7 +92,7 @@ impl<'e> RecordWalk<'e> {
 /// The part of the pending call that an entry is about.
 fn part_of(state: &State, entry: &Entry) -> Option<Arc<PendingCall>> {
     let call = match entry {
-        Entry::Result { result } => pending_call(state, &result.id),
+        Entry::Result { result } | Entry::Settle { result, .. } => pending_call(state, &result.id),
         Entry::Approve { key } | Entry::Policy { key, .. } => pending_calls(state).find(|call| call.idempotency_key == *key),
         _ => None,
     };

@@ -78,6 +78,9 @@ pub struct Record {
     /// The request that made it, if a server knows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestKey>,
+    /// The calls that its step left and that no client had been asked for: a late result of one is not a client's to give (language C.8).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unasked: Vec<CallId>,
 }
 
 /// The kind of a record: its `kind`.
@@ -106,6 +109,21 @@ pub enum Entry {
     Result {
         /// The result.
         result: Box<ToolResult>,
+    },
+    /// A person settled a call by hand, in place of whoever would have carried it out (language C.8). The result of a call that the session had left
+    /// moves nothing.
+    Settle {
+        /// The result.
+        result: Box<ToolResult>,
+        /// The person, as the host knows them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
+        /// The reason, in the person's words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        because: Option<Arc<str>>,
+        /// The calls that needed an approval and had none, or that the policy denied: this one, its whole, its open parts, those of its children.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unapproved: Vec<CallId>,
     },
     /// A signal was taken.
     Signal {
@@ -239,6 +257,14 @@ impl Entry {
             _ => None,
         }
     }
+
+    /// The result of a call, of an entry that has one: from a tool, late, or by hand.
+    pub fn result(&self) -> Option<&ToolResult> {
+        match self {
+            Self::Result { result } | Self::Late { result } | Self::Settle { result, .. } => Some(result),
+            _ => None,
+        }
+    }
 }
 
 #[expect(clippy::borrowed_box, reason = "serde hands over a reference")]
@@ -269,19 +295,24 @@ impl Record {
         match &self.entry {
             Entry::Start { .. } | Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => true,
             Entry::Move { .. } | Entry::Blocked { .. } => true,
+            Entry::Settle { .. } => !self.is_late(),
             Entry::Context { .. } | Entry::Reload { .. } => !self.still_asked,
             Entry::Approve { .. } | Entry::Policy { .. } | Entry::Late { .. } | Entry::Leave { .. } => false,
             Entry::Dead { .. } | Entry::Settled { .. } | Entry::End { .. } => false,
         }
     }
 
+    /// Returns whether it has the result of a call that the session had left: it moves nothing.
+    pub fn is_late(&self) -> bool {
+        self.events.iter().any(|event| matches!(event, Event::Late { .. } | Event::DeadLetter(_)))
+    }
+
     /// Returns the record as a moment of a replay; `None` for records without an input for the engine.
     pub fn moment(&self) -> Option<Moment> {
         let input = match &self.entry {
             Entry::Input { input } => input.clone(),
-            Entry::Result { result } | Entry::Late { result } => Input::Result((**result).clone()),
             Entry::Signal { signal } => Input::Signal(signal.clone()),
-            _ => return None,
+            entry => Input::Result(entry.result()?.clone()),
         };
         Some(Moment { input, answers: self.answers(), to: Some(self.to.clone()) })
     }

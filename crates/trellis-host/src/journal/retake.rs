@@ -223,8 +223,7 @@ impl RecordedStep<'_> {
         }
         let is_handed_in = match &self.record.entry {
             Entry::Input { input } => is_redacted(&json(input)),
-            Entry::Result { result } | Entry::Late { result } => is_redacted(&json(result)),
-            _ => false,
+            entry => entry.result().is_some_and(|result| is_redacted(&json(result))),
         };
         paths.extend(["input", "tool_result"].into_iter().filter(|_| is_handed_in).filter_map(KeyPath::parse));
         paths

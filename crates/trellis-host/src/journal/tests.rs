@@ -20,6 +20,7 @@ fn record(seq: u64) -> Record {
         still_asked: false,
         question: None,
         request: None,
+        unasked: Vec::new(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The children of a session: how they begin, end, and are left (language 10.7 to 10.11).
 
+use std::sync::Arc;
+
 use trellis_core::{
     Engine, Input, NavigateError, SessionId, SignalName, Start, State, ToolError, ToolOutcome, ToolResult,
     engine::{NotBegun as NotBegunByEngine, Step, Unanswered},
@@ -8,7 +10,7 @@ use trellis_core::{
     tree::Caller,
 };
 
-use super::{Happened, Session, Walk};
+use super::{Happened, Session, SettledByHand, Walk};
 use crate::{
     journal::Entry,
     store::{ChildSnapshot, Snapshot},
@@ -127,6 +129,26 @@ impl Session {
         self.send_in(owner.as_ref(), Input::Result(result))
     }
 
+    /// Settles a call by hand: the result is accepted in place of whoever would have carried the call out, also while it waits for an approval. A record
+    /// of its own kind says so, with whoever did it and why.
+    ///
+    /// # Errors
+    /// As [`Session::send`].
+    pub fn settle(&mut self, result: ToolResult, by: Option<Arc<str>>, because: Option<Arc<str>>) -> Result<(), NavigateError> {
+        let owner = self.owner_of(&result.id);
+        let unapproved = self.here.unapproved(owner.as_ref(), &result.id);
+        let by_hand = SettledByHand { call: result.id.clone(), by, because, unapproved };
+        let set = |session: &mut Self, by_hand| {
+            let walk = match &owner {
+                None => Some(&mut session.walk),
+                Some(child) => session.children.get_mut(child),
+            };
+            walk.into_iter().for_each(|walk| walk.by_hand.clone_from(&by_hand));
+        };
+        set(self, Some(Box::new(by_hand)));
+        self.send_in(owner.as_ref(), Input::Result(result)).inspect_err(|_| set(self, None))
+    }
+
     /// The session of the tree that a result is for: the one that waits for it, else one that left the call, else the root.
     pub fn owner_of(&self, call: &CallId) -> Option<SessionId> {
         if self.here.children.is_empty() {
@@ -224,7 +246,10 @@ impl Session {
         let Some(here) = self.here.of_child_mut(child) else { return };
         let changes = Changes::between(&here.state, &by.state, &by.wrote);
         let from = here.state.current_node_id.clone();
-        here.state = by.state;
+        let unasked = self.left_unasked(child, &by.state, at);
+        if let Some(here) = self.here.of_child_mut(child) {
+            here.state = by.state;
+        }
         self.here.inherit(child, &children);
         for left in &children {
             if let Some(gone) = self.here.children.remove(left) {
@@ -233,7 +258,14 @@ impl Session {
             self.children.remove(left);
         }
         let entry = Entry::Leave { children };
-        self.record(child, Happened { events: by.events, changes, ..Happened::at(at, entry, Some(from)) });
+        self.record(child, Happened { events: by.events, changes, unasked: unasked.clone(), ..Happened::at(at, entry, Some(from)) });
+        self.here.note_unasked(&unasked);
+    }
+
+    /// Returns the calls that a step leaves, and that no client had been asked for.
+    pub(super) fn left_unasked(&self, child: Option<&SessionId>, after: &State, at: u64) -> Vec<CallId> {
+        let is_busy = |id: &CallId| self.busy.contains(id) || self.left.contains_key(id.as_str());
+        self.here.left_unasked(child, after, at, is_busy)
     }
 
     /// Lets go of a child that ended.
@@ -259,5 +291,8 @@ pub(crate) fn left_alone(engine: &Engine, here: &mut Snapshot) {
         whole.tree().below(&here.state.session_id).into_iter().cloned().collect()
     };
     let states: Vec<&State> = order.iter().filter_map(|child| children.get(child)).map(|child| &child.here.state).collect();
-    here.state = engine.leave(&here.state, &states).state;
+    let left = engine.leave(&here.state, &states).state;
+    let whole = Snapshot { children, ..here.clone() };
+    here.unasked.extend(whole.left_unasked(None, &left, here.at, |_| false));
+    here.state = left;
 }

@@ -11,7 +11,10 @@ mod fit;
 mod question;
 mod walk;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use trellis_core::{
     Engine, Event, Input, NavigateError, NodeId, SessionId, Start, State,
@@ -25,7 +28,7 @@ pub(crate) use self::children::left_alone;
 pub(crate) use self::fit::{Fitted, fit};
 use crate::{
     journal::{Clock, DeadLetter, Entry, MemoryJournal, Record},
-    policy::{Decided, Decision},
+    policy::Decided,
     store::{Approved, Snapshot},
 };
 
@@ -118,6 +121,8 @@ pub struct Session {
     left: BTreeMap<SessionId, State>,
     /// Children that cannot begin before a predicate is answered, by their calls.
     beginning: BTreeMap<CallId, (Answers, Box<Unanswered>)>,
+    /// Open calls that no client was asked for, as far as a host knows: policy or interceptors decide about them, or they are carried out.
+    busy: BTreeSet<CallId>,
 }
 
 /// The data of one session of a tree while it is in memory.
@@ -133,7 +138,17 @@ struct Walk {
     invalid: Option<Arc<str>>,
     /// An input whose step needs answers first, and the answers so far.
     held: Option<HeldInput>,
+    /// The call that a person settles by hand: the record of its result says so.
+    by_hand: Option<Box<SettledByHand>>,
     passes: u64,
+}
+
+#[derive(Clone)]
+struct SettledByHand {
+    call: CallId,
+    by: Option<Arc<str>>,
+    because: Option<Arc<str>>,
+    unapproved: Vec<CallId>,
 }
 
 #[derive(Clone)]
@@ -168,17 +183,19 @@ impl Session {
 
     fn at(engine: Engine, clock: Clock, here: Snapshot, journal: MemoryJournal) -> Self {
         let children = here.children.keys().map(|child| (child.clone(), Walk::default())).collect();
-        Self { engine, clock, here, journal, walk: Walk::default(), children, left: BTreeMap::new(), beginning: BTreeMap::new() }
+        let (left, beginning, busy) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { engine, clock, here, journal, walk: Walk::default(), children, left, beginning, busy }
     }
 
     /// Appends to the journal; the session is its only writer, so there is no conflict.
     fn record(&mut self, child: Option<&SessionId>, happened: Happened) {
-        let Happened { at, entry, from, events, changes, still_asked, is_of_child } = happened;
+        let Happened { at, entry, from, events, changes, still_asked, is_of_child, unasked } = happened;
         let seq = self.journal.next_seq();
         let Some(here) = self.here.of_child(child) else { return };
         let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
         let (child, changes) = (child.cloned(), Box::new(changes));
-        let record = Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None, request: None };
+        let record =
+            Record { seq, at, child, entry, from, to, events, program, changes, still_asked, question: None, request: None, unasked };
         self.here.count(&record, is_of_child);
         self.here.typed.learn(self.engine.inspect(), &record);
         if let Some(here) = self.here.of_child_mut(record.child.as_ref()) {
@@ -255,23 +272,17 @@ impl Session {
 
     /// Returns whether this call waits for an approval that was not given: its graph asks for one, or a policy decided so.
     pub fn is_held_for_approval(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
-        let asks = |here: &Snapshot| here.rulings.get(&call.idempotency_key).is_some_and(|ruling| ruling.decision == Decision::Ask);
-        let asks = self.here.of_child(child).is_some_and(asks);
-        (call.approve.is_some() || asks) && !self.is_approved(child, call)
+        self.here.of_child(child).is_some_and(|here| here.is_held_for_approval(call))
     }
 
     /// Returns the time from which this call is in question, for its result or its approval: when its delay was over, or when it was approved.
     pub fn asked_at(&self, child: Option<&SessionId>, call: &PendingCall) -> u64 {
-        let Some(here) = self.here.of_child(child) else { return self.now() };
-        let made = here.waits.get(&call.id).copied().unwrap_or(here.stepped_at);
-        let asked = made.saturating_add(call.delay);
-        let approved = here.approved.iter().find(|approved| approved.key == call.idempotency_key);
-        approved.map_or(asked, |approved| approved.at.max(asked))
+        self.here.of_child(child).map_or_else(|| self.now(), |here| here.asked_at(call))
     }
 
     /// Returns whether this call was approved.
     pub fn is_approved(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
-        self.here.of_child(child).is_some_and(|here| here.approved.iter().any(|approved| approved.key == call.idempotency_key))
+        self.here.of_child(child).is_some_and(|here| here.is_approved(call))
     }
 
     /// The calls of a session of the tree that are made now: the pending one, or its open parts.
@@ -315,6 +326,17 @@ impl Session {
         std::iter::once(&self.here.state).chain(children).any(|state| state.has_settled_late(call))
     }
 
+    /// Sets the open calls that no client is asked for now: whoever decides about calls and carries them out knows. Where such a call is left, its record
+    /// says so.
+    pub(crate) fn set_busy(&mut self, calls: BTreeSet<CallId>) {
+        self.busy = calls;
+    }
+
+    /// Notes that a client is asked for this call.
+    pub(crate) fn ask_client(&mut self, call: &CallId) {
+        self.busy.remove(call);
+    }
+
     /// The calls of all sessions of the tree that are made now.
     pub fn all_open_calls(&self) -> Vec<CallId> {
         let children = self.here.children.values().map(|child| &child.here.state);
@@ -340,11 +362,14 @@ struct Happened {
     still_asked: bool,
     /// True if it is the result of a child.
     is_of_child: bool,
+    /// Calls that it leaves, and that no client had been asked for.
+    unasked: Vec<CallId>,
 }
 
 impl Happened {
     fn at(at: u64, entry: Entry, from: Option<NodeId>) -> Self {
-        Self { at, entry, from, events: Vec::new(), changes: Changes::default(), still_asked: false, is_of_child: false }
+        let (events, changes, unasked) = (Vec::new(), Changes::default(), Vec::new());
+        Self { at, entry, from, events, changes, still_asked: false, is_of_child: false, unasked }
     }
 }
 

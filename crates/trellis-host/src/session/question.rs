@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use trellis_core::{
     Engine, Mapping, Next, NodeId, SessionId,
     engine::{ChangedCall, Moved, View},
+    id::CallId,
     program::KeyExcess,
 };
 
@@ -33,13 +34,17 @@ impl Session {
         };
         self.engine = engine;
         for walk in std::iter::once(&mut self.walk).chain(self.children.values_mut()) {
-            (walk.view, walk.said, walk.held, walk.passes) = (None, false, None, 0);
+            (walk.view, walk.said, walk.held, walk.by_hand, walk.passes) = (None, false, None, None, 0);
         }
         if adoption == Adoption::Same && self.here.blocked.is_none() {
             return adoption;
         }
         let at = self.now();
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
+        let fitted = std::iter::once((None, &state)).chain(children.iter().map(|(id, child)| (Some(id), &child.state)));
+        let left = fitted.flat_map(|(child, state)| self.left_unasked(child, state, at));
+        // A record that opens an epoch has all that is known.
+        let unasked: Vec<CallId> = left.chain(self.here.unasked.iter().cloned()).collect();
         self.here.step(at, state);
         self.take_children(at, &children);
         let now = self.question();
@@ -52,7 +57,8 @@ impl Session {
             self.walk.words = None;
         }
         let entry = Entry::Reload { state: Box::new(self.here.state.clone()), children };
-        self.record(None, Happened { still_asked, ..Happened::at(at, entry, Some(before.0)) });
+        self.record(None, Happened { still_asked, unasked: unasked.clone(), ..Happened::at(at, entry, Some(before.0)) });
+        self.here.note_unasked(&unasked);
         if !before.1 {
             self.record_end(None);
         }

@@ -10,7 +10,7 @@ use trellis_core::{
     state::{Changes, EndReason},
 };
 
-use super::{HISTORY, Halt, Happened, HeldInput, Session, SessionError, Walk};
+use super::{HISTORY, Halt, Happened, HeldInput, Session, SessionError, SettledByHand, Walk};
 use crate::{journal::Entry, store::Snapshot};
 
 /// A step and the children that it leaves.
@@ -190,6 +190,8 @@ impl Session {
         let before = (here.state.current_node_id.clone(), here.state.ended.is_some());
         let result = if let Input::Result(result) = &input { Some(result) } else { None };
         let letter = here.give_up(child, &state, &events, result);
+        let unasked = self.left_unasked(child, &state, at);
+        let Some(here) = self.here.of_child_mut(child) else { return };
         here.step(at, state);
         here.count_waits(at, &events);
         self.here.at = self.here.at.max(at);
@@ -204,21 +206,31 @@ impl Session {
                 _ => {}
             }
         }
-        if !late {
-            walk.held = None;
-        }
-        let entry = match input {
-            Input::Result(result) if late => Entry::Late { result: Box::new(result) },
-            Input::Result(result) => Entry::Result { result: Box::new(result) },
-            Input::Signal(signal) => Entry::Signal { signal },
-            input => Entry::Input { input },
-        };
-        let settled = match &entry {
-            Entry::Result { result } => Some(SessionId::new(result.id.shared())),
+        let by_hand = match &input {
+            Input::Result(result) => walk.by_hand.take_if(|by_hand| by_hand.call == result.id),
             _ => None,
         };
-        self.record(child, Happened { events, changes, is_of_child, ..Happened::at(at, entry, Some(before.0)) });
+        if !late {
+            (walk.held, walk.by_hand) = (None, None);
+        }
+        let entry = match (input, by_hand) {
+            (Input::Result(result), Some(by_hand)) => {
+                let SettledByHand { by, because, unapproved, .. } = *by_hand;
+                Entry::Settle { result: Box::new(result), by, because, unapproved }
+            }
+            (Input::Result(result), None) if late => Entry::Late { result: Box::new(result) },
+            (Input::Result(result), None) => Entry::Result { result: Box::new(result) },
+            (Input::Signal(signal), _) => Entry::Signal { signal },
+            (input, _) => Entry::Input { input },
+        };
+        let settled = match &entry {
+            Entry::Result { result } | Entry::Settle { result, .. } => Some(SessionId::new(result.id.shared())),
+            _ => None,
+        };
+        let happened = Happened { events, changes, is_of_child, unasked: unasked.clone(), ..Happened::at(at, entry, Some(before.0)) };
+        self.record(child, happened);
         settled.into_iter().for_each(|settled| self.forget_child(&settled));
+        self.here.note_unasked(&unasked);
         self.bury(letter);
 
         if !before.1 {

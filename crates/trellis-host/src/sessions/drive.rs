@@ -9,12 +9,12 @@
 //! **Invariant:** calls that can run are carried out before a client is asked; a part whose outcome is stored never runs again.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Weak},
     time::Duration,
 };
 
-use trellis_core::{NodeId, SessionId, ToolOutcome, ToolResult, engine::Call};
+use trellis_core::{NodeId, SessionId, ToolOutcome, ToolResult, engine::Call, id::CallId};
 
 use super::{
     SendError, SessionEvent, Sessions, Stop, Turn, Waiting,
@@ -72,6 +72,7 @@ impl Sessions {
         let mut passed = 0;
         loop {
             self.take_ready(slot, &mut ready, &mut stops)?;
+            self.note_busy(slot, &works, &stops);
             let front = self.front(slot, self.now().max(passed), works.is_empty())?;
             self.keep(slot, &KeepPoint::Front(&front)).await?;
             // A signal may have moved it while that was stored.
@@ -104,6 +105,7 @@ impl Sessions {
                     works.push(work);
                 }
             }
+            self.note_busy(slot, &works, &stops);
             if works.is_empty() {
                 if let Some(permit) = &mut permit {
                     permit.take_for_a_move().await;
@@ -135,6 +137,15 @@ impl Sessions {
                 () = slot.until_disturbed(front.disturbances) => {}
                 () = time => passed = passed.max(due.unwrap_or_default()),
             }
+        }
+    }
+
+    /// Tells the session of which calls no client is asked.
+    fn note_busy(&self, slot: &Slot, works: &Works<'_>, stops: &StopsById) {
+        let stopped = stops.iter().filter(|(_, stop)| !stop.is_call()).map(|(id, _)| CallId::new(&**id));
+        let busy: BTreeSet<CallId> = works.calls().cloned().chain(stopped).collect();
+        if let Some(running) = slot.place.locked().running_mut() {
+            running.session.set_busy(busy);
         }
     }
 

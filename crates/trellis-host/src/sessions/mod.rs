@@ -26,6 +26,7 @@ mod policy;
 mod predicate;
 mod requests;
 mod rest;
+mod results;
 mod ruling;
 mod scheduler;
 mod send_error;
@@ -59,10 +60,12 @@ use trellis_core::{Engine, SessionId, SignalName, state::PendingCall};
 pub use self::letters::LetterError;
 use self::{
     persistence::Persistence,
+    signal::raise,
     slot::{PanicSafeLock, Slot},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
+    results::NotYours,
     scheduler::{Drive, DriveError, Driven},
     send_error::SendError,
     sent::{Reply, Sent},
@@ -288,7 +291,8 @@ impl Sessions {
         let slot = self.slot(id)?;
         let raised = async {
             self.arrived(&slot).await?;
-            let promise = self.raise(&slot, None, signal, None)?;
+            let promise =
+                self.hand_in(&slot, None, SendError::NotBegun(signal.clone()), |running| raise(running, &slot.id, None, signal))?;
             self.durable(&slot, promise).await
         };
         let raised = raised.await;

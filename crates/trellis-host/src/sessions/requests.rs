@@ -88,7 +88,7 @@ impl Sessions {
 
 impl RunningSession {
     /// The request of this name that was taken, stored or not.
-    fn taken(&self, request: &RequestKey) -> Option<RequestKey> {
+    pub(super) fn taken(&self, request: &RequestKey) -> Option<RequestKey> {
         let stored = self.session.here().requests.find(request).cloned();
         let mut waiting = TakenRequests::default();
         self.requests.iter().for_each(|(_, request)| waiting.remember(Some(request)));

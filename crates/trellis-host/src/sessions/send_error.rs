@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use trellis_core::{NavigateError, SessionId, SignalName, engine::StartError, program::KeyExcess};
+use trellis_core::{NavigateError, SessionId, SignalName, engine::StartError, id::CallId, program::KeyExcess};
 
-use super::Turn;
+use super::{Turn, results::NotYours};
 use crate::{
     session::SessionError,
     store::{BadName, StoreError},
@@ -39,6 +39,16 @@ pub enum SendError {
         expected: String,
         /// The input that came.
         got: String,
+    },
+    /// The result of a call is not its sender's to give (language C.8). Nothing was taken.
+    #[error("the result of call `{call}` is not a client's to give: {}{why}", of_part(.part.as_ref()))]
+    NotYours {
+        /// The call.
+        call: CallId,
+        /// The part of it by which that is so, if it is not the call itself.
+        part: Option<CallId>,
+        /// The reason.
+        why: NotYours,
     },
     /// Something else is asked since the turn that it answers; nothing was taken.
     #[error("this answers an earlier question; the session has advanced since, and asks something else now")]
@@ -94,4 +104,9 @@ pub enum SendError {
     /// It was told to stop, and stays where it is.
     #[error("the session was stopped where it is")]
     Stopped,
+}
+
+/// The words for the part of a call by which its result is refused.
+fn of_part(part: Option<&CallId>) -> String {
+    part.map(|part| format!("of its part `{part}`, ")).unwrap_or_default()
 }

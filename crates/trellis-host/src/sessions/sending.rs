@@ -11,11 +11,12 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use trellis_core::{Next, SessionId, SignalName, state::Status};
+use trellis_core::{Input, Next, SessionId, state::Status};
 
 use super::{
     MAX_TURN_CONFLICTS, Reply, Said, SendError, Sent, Sessions, Turn, Waiting,
     rest::millis,
+    signal::raise,
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
@@ -77,7 +78,7 @@ impl Saw {
 
 impl RunningSession {
     /// Returns whether the time of its wait is up.
-    fn time_is_up(&self, now: u64) -> bool {
+    pub(super) fn time_is_up(&self, now: u64) -> bool {
         let due = match &self.stop {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
@@ -98,7 +99,12 @@ impl Sessions {
     pub(super) async fn sent(&self, slot: &Slot, sent: Sent, request: Option<RequestKey>) -> Result<Turn, SendError> {
         let Sent { expected, to, reply } = sent;
         match reply {
-            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, to.as_ref(), &signal, request).await,
+            Reply::Input(Input::Signal(signal)) => {
+                let unbegun = SendError::NotBegun(signal.clone());
+                self.arrived(slot).await?;
+                self.overtake(slot, request, unbegun, |running| raise(running, &slot.id, to.as_ref(), &signal)).await
+            }
+            Reply::Input(Input::Result(result)) => self.take_result(slot, result, request).await,
             reply => {
                 let expected = expected.filter(|_| reply.is_for_a_question());
                 self.answered(slot, expected, (to.as_ref(), reply), request).await
@@ -106,16 +112,16 @@ impl Sessions {
         }
     }
 
-    async fn signalled(
+    /// Hands the session something that it takes at once, also while another caller advances it, and continues to the next stop.
+    pub(super) async fn overtake(
         &self,
         slot: &Slot,
-        to: Option<&SessionId>,
-        signal: &SignalName,
         request: Option<RequestKey>,
+        unbegun: SendError,
+        act: impl FnOnce(&mut RunningSession) -> Result<(), SendError>,
     ) -> Result<Turn, SendError> {
-        self.arrived(slot).await?;
         self.admit_once(slot, request.as_ref()).await?;
-        let mut promise = self.raise(slot, to, signal, request)?;
+        let mut promise = self.hand_in(slot, request, unbegun, act)?;
         let turn = {
             let _driving = tokio::select! {
                 biased;
@@ -151,7 +157,7 @@ impl Sessions {
         let expected = expected.or(question.seen);
         if reply.is_for_a_question() {
             self.hold_against(slot, to, (&reply, expected), &question).await?;
-        } else if question.is_over && !reply.is_result() && !self.awaits(slot, &reply) {
+        } else if question.is_over && !self.awaits(slot, &reply) {
             return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
         }
         let mut saw = slot.place.locked().running().map(Saw::of);
@@ -167,7 +173,7 @@ impl Sessions {
             self.admit_once(slot, request.as_ref()).await?;
             if !self.shows_again(slot, before) {
                 if !reply.is_for_a_question() {
-                    // Another part of the same call may have moved on: a decision or a result names its own.
+                    // Another part of the same call may have moved on: a decision names its own.
                     let current = self.onward(slot).await?;
                     self.unsay(slot, current);
                     saw = slot.place.locked().running().map(Saw::of);
@@ -313,7 +319,7 @@ impl Sessions {
     }
 
     /// Keeps the events and content of a turn for the next one.
-    fn unsay(&self, slot: &Slot, turn: Turn) {
+    pub(super) fn unsay(&self, slot: &Slot, turn: Turn) {
         if let Some(running) = slot.place.locked().running() {
             running.overhearing.iter().filter_map(Weak::upgrade).for_each(|waiting| waiting.unhear(&turn));
         }

@@ -101,11 +101,6 @@ impl Reply {
             Self::Approve { .. } | Self::Predicate { .. } => false,
         }
     }
-
-    /// Returns whether it is the result of a call, which may come at any time (language 7.6).
-    pub(super) fn is_result(&self) -> bool {
-        matches!(self, Self::Input(Input::Result(_)))
-    }
 }
 
 impl From<Input> for Reply {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trellis_core::{Input, SessionId, ToolOutcome, ToolResult, engine::Call, id::CallId, state::PendingCall};
+use trellis_core::{Input, SessionId, ToolOutcome, ToolResult, engine::Call, id::CallId};
 
 use super::{
     Reply, SendError, SessionEvent, Sessions, Stop, Waiting,
@@ -70,15 +70,19 @@ impl Sessions {
             }
             // It came before, and was recorded (language 7.6).
             (_, Reply::Input(Input::Result(result))) if running.session.has_settled_late(&result.id) => {}
-            // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
-            (_, Reply::Input(Input::Result(result))) if !running.holds_back(&result) => {
+            // That it is its client's to give was judged before.
+            (_, Reply::Input(Input::Result(result)))
+                if !running.pending(&result.id).is_some_and(|(child, _)| running.question_before(child.as_ref()).is_some()) =>
+            {
                 let call = running.pending(&result.id);
                 running.session.send_result(result.clone())?;
                 if let Some((child, call)) = call {
                     self.tell_in(slot, child.as_ref(), SessionEvent::Given(call, result));
                 }
             }
-            (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input)) => {
+            (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input))
+                if !matches!(input, Input::Result(_)) =>
+            {
                 running.session.send_in(child.as_ref(), input)?;
             }
             (stop, reply) => {
@@ -105,27 +109,6 @@ impl RunningSession {
         }
         let child = if is_root { None } else { Some(to) };
         Ok(self.waits().find(|waiting| waiting.child.as_ref() == child).cloned())
-    }
-
-    /// Returns whether this result is that of a call before its turn: it waits for an approval, or for a decision.
-    fn holds_back(&self, result: &ToolResult) -> bool {
-        let Some((child, pending)) = self.pending(&result.id) else { return false };
-        let is_held = |waiting: &Waiting| match &waiting.stop {
-            Stop::Approve { call, .. } => call.id == result.id || is_part_of(&pending, call),
-            Stop::Keys { .. } | Stop::Changed { .. } => true,
-            Stop::Predicate { .. } => waiting.child == child,
-            _ => false,
-        };
-        self.waits().any(is_held)
-    }
-
-    /// The pending call, or the open part, that has this id, and the child that makes it.
-    fn pending(&self, id: &CallId) -> Option<(Option<SessionId>, Call)> {
-        let child = self.session.owner_of(id);
-        let whole = self.session.here_in(child.as_ref())?.state.pending_tool_call.clone();
-        let call = whole.filter(|call| call.id == *id);
-        let call = call.or_else(|| self.session.open_calls(child.as_ref()).into_iter().find(|call| call.id == *id))?;
-        Some((child, call))
     }
 
     /// The call that waits for an approval: the one of this id, or the only one.
@@ -156,12 +139,8 @@ impl RunningSession {
     }
 }
 
-fn is_part_of(part: &PendingCall, whole: &PendingCall) -> bool {
-    part.part.as_ref().is_some_and(|of| of.of == whole.id)
-}
-
 /// Returns the input that a stop waits for.
-fn expected(stop: &Stop) -> String {
+pub(super) fn expected(stop: &Stop) -> String {
     match stop {
         Stop::Ask { .. } => "an input".to_owned(),
         Stop::Call { call, .. } => format!("the result of call `{}`", call.id),

@@ -12,6 +12,7 @@ use std::{pin::Pin, sync::Arc, task::Poll};
 use trellis_core::{
     Context, Engine, SessionId, ToolError, ToolOutcome, ToolResult,
     engine::Call,
+    id::CallId,
     state::{CallKind, PendingCall},
 };
 
@@ -94,6 +95,11 @@ impl Subject {
 impl<'s> Works<'s> {
     pub(super) fn is_empty(&self) -> bool {
         self.running.is_empty()
+    }
+
+    /// The calls among them.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &CallId> {
+        self.running.iter().filter_map(|work| if let Subject::Call(call) = &work.subject { Some(&call.id) } else { None })
     }
 
     pub(super) fn has_left(&self) -> bool {
@@ -290,7 +296,10 @@ impl Sessions {
             Unbound::TypedIn => None,
         };
         let now = self.now();
-        let asked_at = self.running(slot, |running| Ok(running.session.asked_at(child, &call)))?;
+        let asked_at = self.running(slot, |running| {
+            running.session.ask_client(&call.id);
+            Ok(running.session.asked_at(child, &call))
+        })?;
         let due = timeout.map(|timeout| asked_at.saturating_add(timeout));
         if due.is_some_and(|due| due <= now) {
             let timeout = std::time::Duration::from_millis(timeout.unwrap_or_default());

@@ -10,6 +10,7 @@ impl SendError {
             Self::Stuck(SessionError::Refused(_)) => "refused",
             Self::Excess(_) => "excess",
             Self::NotAwaited { .. } => "wrong-kind",
+            Self::NotYours { .. } => "not-yours",
             Self::NotBegun(_) => "unhandled-signal",
             Self::UnknownChild(_) => "unknown-child",
             Self::Reserved(_) => "reserved-name",

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, engine::EndView};
-use trellis_host::{Bindings, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Verdict, interceptor::Intercepted};
+use trellis_host::{Bindings, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Verdict, interceptor::Intercepted, sessions::NotYours};
 
 use crate::stage::{Stage, clock, run, run_timeless};
 
@@ -112,7 +112,8 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
         let Stop::Approve { call, due } = turn.stop else { panic!("{turn:?}") };
         assert_eq!(due, Some(1000 + 15 * 60 * 1000));
         let early = ToolResult::new(call.id.clone(), ToolOutcome::Success(Value::Null));
-        assert!(matches!(sessions.send(&id(), Input::Result(early)).await, Err(SendError::NotAwaited { .. })));
+        let refused = sessions.send(&id(), Input::Result(early)).await;
+        assert!(matches!(refused, Err(SendError::NotYours { why: NotYours::Held, .. })), "{refused:?}");
         let other = Reply::Approve { call: Some("other".into()), yes: true };
         assert!(matches!(sessions.send(&id(), other).await, Err(SendError::NotAwaited { .. })));
         let turn = sessions.send(&id(), Reply::Approve { call: Some(call.id.clone()), yes: true }).await.unwrap();

@@ -124,6 +124,14 @@ impl<'r> RecordReader<'r> {
                 }
                 asked.map(|key| self.asked.remove(&key));
             }
+            Entry::Settle { result, .. } => {
+                let asked: Vec<String> = self.asked.iter().filter(|key| is_of(result.id.as_str(), key)).cloned().collect();
+                for key in asked {
+                    self.asked.remove(&key);
+                    let summary = format!("{}: settled by hand", self.tool_of(&key));
+                    self.add(record, EventKind::ApprovalDecided, summary, Some(json!({ "key": key, "yes": false })));
+                }
+            }
             _ => {}
         }
     }

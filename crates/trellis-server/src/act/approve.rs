@@ -171,7 +171,7 @@ fn is_late(code: Code) -> bool {
 
 /// A decision about a call.
 struct EarlierDecision {
-    /// `approved`, `denied`, `expired`.
+    /// `approved`, `denied`, `expired`, `settled`.
     decided: &'static str,
     because: Option<String>,
 }
@@ -201,6 +201,9 @@ async fn earlier(target: &Target, call: &str) -> Option<EarlierDecision> {
             ToolOutcome::Denied(because) => Some(EarlierDecision { decided: "denied", because: because.clone() }),
             _ => None,
         },
+        Entry::Settle { result, because, .. } if is_of(result.id.as_str(), call) => {
+            Some(EarlierDecision { decided: "settled", because: because.as_deref().map(str::to_owned) })
+        }
         _ => None,
     })
 }

@@ -19,6 +19,7 @@ mod replay;
 mod search;
 mod secrets;
 mod send;
+mod settle;
 mod start;
 mod target;
 
@@ -44,6 +45,7 @@ pub(crate) use self::{
     search::search,
     secrets::secrets,
     send::{Answer, resume, send},
+    settle::{SettleByHand, settle},
     start::{Beginning, new_name, start},
     target::{Target, Walked},
 };

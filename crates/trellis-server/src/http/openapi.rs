@@ -175,6 +175,10 @@ fn schemas() -> Json {
         ("set_request", request(&["set"], json!({ "set": object }))),
         ("decision_request", request(&["decision"], json!({ "decision": { "enum": ["approve", "deny"] }, "because": text }))),
         (
+            "settle_request",
+            request(&["tool_result"], json!({ "tool_result": { "$ref": "#/components/schemas/given_result" }, "because": text })),
+        ),
+        (
             "engine_start_request",
             request(&[], json!({ "session": text, "context": object, "locale": text, "at": text, "answers": answers })),
         ),

@@ -2,15 +2,19 @@
 
 use axum::{http::StatusCode, response::IntoResponse as _};
 use serde_json::json;
-use trellis_core::NodeId;
+use trellis_core::{NodeId, Value};
 use trellis_host::{
     store::SessionStatus,
     wire::{BadReply, Reply},
 };
 
-use super::{answer::Answered, ask::Ask, fields::unknown};
+use super::{
+    answer::Answered,
+    ask::Ask,
+    fields::{Fields, unknown},
+};
 use crate::{
-    act::{self, Answer, Beginning, HeadQuery, StandingFilter},
+    act::{self, Answer, Beginning, HeadQuery, SettleByHand, StandingFilter},
     gate::Right,
     trouble::{Code, Trouble},
 };
@@ -106,6 +110,24 @@ pub(super) async fn send(ask: Ask) -> Answered {
     let request = ask.request(target.graph.redactions.places())?;
     let _flight = ask.fly(&request)?;
     match act::send(target.clone(), answer, request, ask.wait()?.0).await {
+        Ok(walked) => ask.turn(StatusCode::OK, walked).await,
+        Err(trouble) => Err(ask.refused(&target, trouble).await),
+    }
+}
+
+/// Settles a call by hand: the right `operate` does what the right `walk` cannot.
+pub(super) async fn settle(ask: Ask) -> Answered {
+    let fields = ask.fields(&["tool_result", "because"])?;
+    let given = Fields::needed("tool_result", fields.value("tool_result").cloned())?;
+    let bad = |bad: BadReply| Trouble::new(Code::named(bad.code).unwrap_or(Code::BadRequest), bad.message).at(bad.pointer);
+    let Reply::ToolResult { tool_result, .. } = Reply::try_from(Value::map([("tool_result", given)])).map_err(bad)? else {
+        return Err(Trouble::request("/tool_result", "`tool_result` is the result of a call").into());
+    };
+    let settle = SettleByHand { result: tool_result, because: fields.text("because")?.map(Into::into) };
+    let target = ask.target().await?;
+    let request = ask.request(target.graph.redactions.places())?;
+    let _flight = ask.fly(&request)?;
+    match act::settle(target.clone(), settle, request, ask.wait()?.0).await {
         Ok(walked) => ask.turn(StatusCode::OK, walked).await,
         Err(trouble) => Err(ask.refused(&target, trouble).await),
     }

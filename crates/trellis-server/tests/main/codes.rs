@@ -8,7 +8,7 @@ use trellis_server::Code;
 use crate::stand::{SHOP, Stand, TOKEN};
 
 /// Codes that other tests meet, each with the file of such a test.
-const ELSEWHERE: [(Code, &str); 36] = [
+const ELSEWHERE: [(Code, &str); 37] = [
     (Code::Unauthenticated, "gates"),
     (Code::Forbidden, "gates"),
     (Code::BadOrigin, "gates"),
@@ -23,6 +23,7 @@ const ELSEWHERE: [(Code, &str); 36] = [
     (Code::OtherGraph, "graphs"),
     (Code::NoProgram, "graphs"),
     (Code::CallChanged, "walk"),
+    (Code::NotYours, "forging"),
     (Code::ApprovedAlready, "walk"),
     (Code::SessionExists, "walk"),
     (Code::IfMatchRequired, "walk"),

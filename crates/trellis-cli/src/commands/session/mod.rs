@@ -18,6 +18,7 @@ mod resolve_id;
 mod rm;
 mod seal;
 mod set;
+mod settle;
 mod show;
 mod timeline;
 
@@ -67,6 +68,7 @@ enum SessionSubcommand {
     Set(set::Set),
     Approve(approve::Approve),
     Deny(deny::Deny),
+    Settle(settle::Settle),
     Dead(dead::Dead),
     Check(check::SessionCheck),
     Export(export::Export),
@@ -87,6 +89,7 @@ impl Session {
             SessionSubcommand::Set(command) => command.run(),
             SessionSubcommand::Approve(command) => command.run(),
             SessionSubcommand::Deny(command) => command.run(),
+            SessionSubcommand::Settle(command) => command.run(),
             SessionSubcommand::Dead(command) => command.run(),
             SessionSubcommand::Check(command) => command.run(),
             SessionSubcommand::Export(command) => command.run(),

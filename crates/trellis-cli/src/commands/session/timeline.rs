@@ -185,6 +185,12 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
         Entry::Input { input: Input::Value(value) } => format!("answer: {value}"),
         Entry::Input { .. } => "passed on".to_owned(),
         Entry::Result { result } => format!("{tool} {}", outcome(&result.outcome)),
+        Entry::Settle { result, by, because, unapproved } => {
+            let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            let overruled = if unapproved.is_empty() { "" } else { ", without the approval that it waited for" };
+            let because = because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
+            format!("{tool} was settled by hand{by}{overruled}, as if it {}{because}", outcome(&result.outcome))
+        }
         Entry::Leave { children } => format!("left {}", quoted_children(children)),
         Entry::Late { result } => format!("a call that was left {}", outcome(&result.outcome)),
         Entry::Signal { signal } => format!("signal `{signal}`"),

@@ -121,5 +121,6 @@ fn nothing_new(head: &Head) -> Record {
         still_asked: true,
         question: None,
         request: None,
+        unasked: Vec::new(),
     }
 }

@@ -29,7 +29,9 @@ impl Snapshot {
     /// Drops the children that a record ended or left, and sets those that continue on another program.
     pub(super) fn part_with(&mut self, record: &Record) {
         match &record.entry {
-            Entry::Result { result } if !self.children.is_empty() => drop(self.children.remove(result.id.as_str())),
+            Entry::Result { result } | Entry::Settle { result, .. } if !self.children.is_empty() => {
+                drop(self.children.remove(result.id.as_str()))
+            }
             Entry::Leave { children } => {
                 self.inherit(record.child.as_ref(), children);
                 children.iter().for_each(|child| drop(self.children.remove(child)));

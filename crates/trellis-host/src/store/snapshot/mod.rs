@@ -2,9 +2,10 @@
 
 mod children;
 mod dead;
+mod left;
 mod typed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use trellis_core::{
@@ -71,6 +72,9 @@ pub struct Snapshot {
     /// since.
     #[serde(default = "TypedSecrets::unknown", skip_serializing_if = "TypedSecrets::is_unknown")]
     pub typed: TypedSecrets,
+    /// Calls of it and its children that were left, and that no client had been asked for.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unasked: BTreeSet<CallId>,
     /// Its children that are alive, and theirs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<SessionId, ChildSnapshot>,
@@ -127,6 +131,7 @@ impl Snapshot {
             dead: Vec::new(),
             given_up: None,
             typed: TypedSecrets::default(),
+            unasked: BTreeSet::new(),
             children: BTreeMap::new(),
         }
     }
@@ -134,7 +139,9 @@ impl Snapshot {
     /// Takes a step again, as it was recorded.
     pub fn take(&mut self, record: &Record) {
         let is_of_child = match &record.entry {
-            Entry::Result { result } => self.of_child(record.child.as_ref()).is_some_and(|here| here.state.calls_graph(&result.id)),
+            Entry::Result { result } | Entry::Settle { result, .. } => {
+                self.of_child(record.child.as_ref()).is_some_and(|here| here.state.calls_graph(&result.id))
+            }
             _ => false,
         };
         self.count(record, is_of_child);
@@ -151,6 +158,7 @@ impl Snapshot {
             },
         }
         self.part_with(record);
+        self.note_unasked(&record.unasked);
     }
 
     fn take_own(&mut self, record: &Record) {
@@ -166,9 +174,11 @@ impl Snapshot {
 
     fn take_state(&mut self, record: &Record) {
         let result = match &record.entry {
-            Entry::Result { result } | Entry::Late { result } => Some(&**result),
             Entry::Input { .. } | Entry::Signal { .. } => None,
-            _ => return record.apply(&mut self.state),
+            entry => match entry.result() {
+                None => return record.apply(&mut self.state),
+                result => result,
+            },
         };
         let mut after = self.state.clone();
         record.apply(&mut after);
@@ -203,7 +213,7 @@ impl Snapshot {
 
     /// Counts a record of any session of the tree towards the budget. The result of a child was spent by its own calls.
     pub(crate) fn count(&mut self, record: &Record, is_of_child: bool) {
-        if let Entry::Result { result } | Entry::Late { result } = &record.entry
+        if let Some(result) = record.entry.result()
             && !is_of_child
         {
             self.spent.count(result);
@@ -304,8 +314,9 @@ impl Snapshot {
                             }
                             _ => BTreeMap::new(),
                         };
-                        (snapshot, lost) =
-                            (Some(Self { began, asked, spent, requests, dead, typed, children, question: record.question, ..anew }), None);
+                        let unasked = record.unasked.iter().cloned().collect();
+                        let anew = Self { began, asked, spent, requests, dead, typed, unasked, question: record.question, ..anew };
+                        (snapshot, lost) = (Some(Self { children, ..anew }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use trellis_core::{ToolOutcome, ToolResult, state::PendingCall};
 use trellis_host::{
     Policy, Unbound,
+    journal::RequestKey,
     store::{Pending, Query, Removal, Row, StoreError, Stored},
 };
 
@@ -363,7 +364,9 @@ fn a_left_part_is_never_made_again_and_its_key_is_remembered() {
             let left = sessions.look(&id(), |session| session.state().abandoned.to_vec()).unwrap();
             let left = left.iter().find(|left| &*left.tool == "wait").expect("its key is remembered");
             let late = ToolResult::new(left.id.clone(), ToolOutcome::Success(Value::Null));
-            let known = sessions.send(&id(), Input::Result(late)).await;
+            let forged = sessions.send(&id(), Input::Result(late.clone())).await;
+            assert!(forged.is_err() || left.is_settled, "a binding is here: {forged:?}");
+            let known = sessions.settle_call(&id(), late, None, RequestKey::by("op")).await;
             assert!(known.is_ok() || left.is_settled, "a late success is recorded: {known:?}");
         });
     }

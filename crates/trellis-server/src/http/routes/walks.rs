@@ -45,8 +45,23 @@ pub(super) static ROUTES: &[Route] = &[
         takes: Some("in"),
         example: r#"{"input":"Ada"}"#,
         answers: &[(200, "turn"), (202, "turn")],
-        codes: &[&[Code::TooLate, Code::ReservedName], SESSION, PROGRAM, STORE, WALK, REFUSAL, NAMED],
+        codes: &[&[Code::TooLate, Code::ReservedName, Code::NotYours], SESSION, PROGRAM, STORE, WALK, REFUSAL, NAMED],
         handler: || post(sessions::send),
+        ..USUAL
+    },
+    Route {
+        id: "settle_call",
+        method: "POST",
+        path: "/api/sessions/{id}/settle",
+        right: Some(Right::Operate),
+        summary: "Settles a call by hand, in place of whoever would have carried it out.",
+        query: &[GRAPH, HTML],
+        headers: SENT,
+        takes: Some("settle_request"),
+        example: r#"{"tool_result":{"id":"a91f-1","result":"box 7"},"because":"it was shipped by hand"}"#,
+        answers: &[(200, "turn"), (202, "turn")],
+        codes: &[SESSION, PROGRAM, STORE, WALK, REFUSAL, NAMED],
+        handler: || post(sessions::settle),
         ..USUAL
     },
     Route {

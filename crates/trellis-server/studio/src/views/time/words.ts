@@ -52,6 +52,8 @@ export function wordsOfRecord(record: SessionRecord): RecordWords {
     case "result":
     case "late":
       return resultWords(record);
+    case "settle":
+      return { ...resultWords(record), kind: typeof record.by === "string" ? `by ${record.by}` : "by hand", tone: "tone-held" };
     case "signal":
       return { icon: "signal", kind: "signal", given: record.signal ?? "", tone: "" };
     case "context":
