@@ -23,6 +23,7 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
+    act::Readiness,
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
     mcp_metrics::McpMetrics,
@@ -44,6 +45,8 @@ pub struct Served {
     pub(crate) metrics: Metrics,
     pub(crate) mcp: McpMetrics,
     is_stopping: AtomicBool,
+    /// What else must work for the server to be ready.
+    pub(crate) readiness: Readiness,
 }
 
 /// A graph that is served.
@@ -87,7 +90,7 @@ impl Served {
     /// Graphs by their names, whose sessions `metrics` count.
     pub(crate) fn new(graphs: impl IntoIterator<Item = Arc<ServedGraph>>, hub: Arc<Hub>, metrics: Metrics) -> Self {
         let graphs = graphs.into_iter().map(|graph| (Arc::clone(&graph.name), graph)).collect();
-        Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false) }
+        Self { graphs, hub, metrics, mcp: McpMetrics::default(), is_stopping: AtomicBool::new(false), readiness: Readiness::default() }
     }
 
     /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
@@ -105,6 +108,14 @@ impl Served {
         graph.observe(&sessions);
         let shared = SharedGraph(Arc::clone(&graph));
         (Self::new([graph], hub, metrics), shared)
+    }
+
+    /// Sets what else must work for the server to be ready: `unready` returns the reason why it is not.
+    pub fn ready_unless<F>(&self, unready: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.readiness.set(unready);
     }
 
     /// Returns the sender of news to all who follow the server.

@@ -16,11 +16,13 @@ pub enum Right {
     Operate,
     /// Read metrics.
     Metrics,
+    /// Write in the chat that is one's own, and read it: nothing of anybody else.
+    Chat,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Walk, Self::Approve, Self::Operate, Self::Metrics];
+    pub const ALL: [Self; 6] = [Self::Read, Self::Walk, Self::Approve, Self::Operate, Self::Metrics, Self::Chat];
 
     /// As a tokens file has it.
     pub fn as_str(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Right {
             Self::Approve => "approve",
             Self::Operate => "operate",
             Self::Metrics => "metrics",
+            Self::Chat => "chat",
         }
     }
 
@@ -55,9 +58,10 @@ impl Rights {
         Right::ALL.into_iter().collect()
     }
 
-    /// Returns whether the set contains this right.
+    /// Returns whether the set contains this right. Whoever may walk every session may have a chat, too.
     pub fn has(self, right: Right) -> bool {
-        self.0 & (1 << right as u8) != 0
+        let is_in = |right: Right| self.0 & (1 << right as u8) != 0;
+        is_in(right) || right == Right::Chat && is_in(Right::Walk)
     }
 }
 
