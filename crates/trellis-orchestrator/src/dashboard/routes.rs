@@ -16,7 +16,7 @@ const ACCEPTED_STATUS: u16 = 202;
 /// The routes of the chat.
 pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
     vec![
-        of(view, "GET", "/api/channels/web/messages", Right::Read, |view, request| {
+        of(view, "GET", "/api/channels/web/messages", Right::Chat, |view, request| {
             Box::pin(async move {
                 let thread = request.query.get("thread").map(String::as_str);
                 let items = view.conversation(&request.label, thread).await?;
@@ -24,7 +24,7 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
             })
         })
         .query(&["thread"]),
-        of(view, "POST", "/api/channels/web/messages", Right::Walk, |view, request| {
+        of(view, "POST", "/api/channels/web/messages", Right::Chat, |view, request| {
             Box::pin(async move {
                 let text = request.text("text", chat::MESSAGE_KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
                 let thread = request.text("thread", chat::MESSAGE_KEYS)?;
