@@ -43,7 +43,7 @@ use crate::{
     outbound::{Outbox, SecretMask},
     queue::{Queue, QueueError},
     schedule::{Jobs, JobsError},
-    seal::Sealer,
+    seal::{Sealer, find},
     supervisor::{Daemon, Supervisor},
     tools::{self, FileRequests, Hands, HandsLog, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
@@ -200,6 +200,8 @@ impl Orchestrator {
         if let Some(obstacle) = shell_obstacle(&settings.shell) {
             return Err(UpError::Sandbox(obstacle));
         }
+        // The patterns of secrets are compiled while everything else opens.
+        drop(tokio::task::spawn_blocking(|| find("", None)));
         tools::end_orphans(&workspace);
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, sync::Arc};
 
 use super::*;
 
-const CORPUS: &str = include_str!("corpus.tsv");
+const CORPUS: &str = concat!(include_str!("corpus.tsv"), include_str!("kinds.tsv"));
 /// Lines of the corpus with a secret.
 const WITH: usize = 362;
 /// Lines without one.
