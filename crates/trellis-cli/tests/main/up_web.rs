@@ -161,6 +161,8 @@ fn messages_pass_the_gates() {
     assert_eq!(first.1["id"], again.1["id"]);
     let said = agent.hear("ana", "Nothing");
     assert_eq!(said.iter().filter(|text| **text == "/status").count(), 1, "{said:?}");
+    let (other, problem) = refused(r#"{"text": "/help"}"#, &key);
+    assert_eq!((other, problem["code"].as_str()), (422, Some("key-reused")));
     // Everybody has a chat of their own.
     let (_, other) = agent.ask("reader", "GET", path, "", &[]);
     assert_eq!(other["items"], json!([]));

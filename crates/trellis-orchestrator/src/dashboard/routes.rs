@@ -16,22 +16,24 @@ const ACCEPTED_STATUS: u16 = 202;
 /// The routes of the chat.
 pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
     vec![
-        of(view, "GET", "/api/channels/web/messages", Right::Chat, |view, request| {
+        of(view, "GET", "/api/channels/web/messages", Right::Read, |view, request| {
             Box::pin(async move {
                 let thread = request.query.get("thread").map(String::as_str);
                 let items = view.conversation(&request.label, thread).await?;
                 Ok(json!({ "items": items, "next": null, "chat": &*request.label }).into())
             })
         })
+        .or(Right::Chat)
         .query(&["thread"]),
-        of(view, "POST", "/api/channels/web/messages", Right::Chat, |view, request| {
+        of(view, "POST", "/api/channels/web/messages", Right::Walk, |view, request| {
             Box::pin(async move {
                 let text = request.text("text", chat::MESSAGE_KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
                 let thread = request.text("thread", chat::MESSAGE_KEYS)?;
                 let said = view.say(&request.label, text, thread, request.key.as_deref()).await?;
                 Ok(ExtraReply { status: ACCEPTED_STATUS, body: json!(said) })
             })
-        }),
+        })
+        .or(Right::Chat),
     ]
 }
 

@@ -58,10 +58,9 @@ impl Rights {
         Right::ALL.into_iter().collect()
     }
 
-    /// Returns whether the set contains this right. Whoever may walk every session may have a chat, too.
+    /// Returns whether the set contains this right.
     pub fn has(self, right: Right) -> bool {
-        let is_in = |right: Right| self.0 & (1 << right as u8) != 0;
-        is_in(right) || right == Right::Chat && is_in(Right::Walk)
+        self.0 & (1 << right as u8) != 0
     }
 }
 

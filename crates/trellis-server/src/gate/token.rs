@@ -325,7 +325,7 @@ mod tests {
         let file = vec![line("a", "read,walk,approve"), line("b", "read,walk")];
         let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file), watch::Sender::new(()))));
         let may = |tokens: &Tokens, label: &str| Right::ALL.map(|right| tokens.rights_of(label).has(right));
-        assert_eq!(may(&tokens, "ana"), [true, true, false, false, false, true]);
+        assert_eq!(may(&tokens, "ana"), [true, true, false, false, false, false]);
         assert_eq!(may(&tokens, "bo"), [false; 6]);
         assert_eq!((may(&Tokens::none(), ANYONE), may(&Tokens::known("t"), "local")), ([true; 6], [true; 6]));
     }
