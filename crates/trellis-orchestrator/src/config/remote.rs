@@ -185,7 +185,7 @@ impl Reader<'_> {
         };
         let millis = millis(text).filter(|millis| within.contains(millis));
         if millis.is_none() {
-            let (least, most) = (shown(*within.start()), shown(*within.end()));
+            let (least, most) = (written_as(*within.start()), written_as(*within.end()));
             self.report(place, format!("`{place}` takes a time from `{least}` to `{most}`"), "write `2s` or `1m`");
         }
         millis.map_or(default, Duration::from_millis)
@@ -193,7 +193,7 @@ impl Reader<'_> {
 }
 
 /// Milliseconds as they are written: `10ms`, `1s`, `720h`.
-fn shown(millis: u64) -> String {
+fn written_as(millis: u64) -> String {
     [("h", 3_600_000), ("m", 60_000), ("s", 1000)]
         .into_iter()
         .find(|(_, unit)| millis.is_multiple_of(*unit))

@@ -66,7 +66,7 @@ impl Dispatcher {
                 self.post(&place, format!("{key}:{at}"), text.clone()).await?;
             }
         }
-        self.hands.queue.told(&asked.call).await
+        self.hands.queue.note_telling(&asked.call).await
     }
 
     async fn deny_late(self, session: SessionId, call: Call, place: ChatPlace) -> Result<(), QueueError> {

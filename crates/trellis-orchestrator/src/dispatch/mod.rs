@@ -150,7 +150,7 @@ impl Dispatcher {
                 }
                 Kind::Work(_) => {
                     // Conversations come first.
-                    if self.running(&talks) + works < self.hands.settings.runs {
+                    if self.count_running(&talks) + works < self.hands.settings.runs {
                         works += 1;
                         self.begin(group, Telling::New).await?;
                     }
@@ -204,7 +204,7 @@ impl Dispatcher {
                 }
             }
             Some(_) => {}
-            None if self.running(talks) >= self.hands.settings.runs => {}
+            None if self.count_running(talks) >= self.hands.settings.runs => {}
             None if self.lacks(&group).await? => {}
             None => {
                 talks.insert(place, group.session());
@@ -228,7 +228,7 @@ impl Dispatcher {
     }
 
     /// The number of conversations that do not wait for a person: what waits costs nobody a place.
-    fn running(&self, talks: &BTreeMap<ChatPlace, String>) -> usize {
+    fn count_running(&self, talks: &BTreeMap<ChatPlace, String>) -> usize {
         talks.values().filter(|run| !self.is_resting(run)).count()
     }
 

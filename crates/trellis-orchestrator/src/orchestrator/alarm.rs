@@ -25,7 +25,7 @@ pub(super) async fn unready(hands: &Hands, supervisor: &Supervisor) -> Option<St
     if let Some(DaemonStatus { name, error, .. }) = supervisor.statuses().into_iter().find(is_away) {
         return Some(format!("the service `{name}` does not work: {}", error.unwrap_or_default()));
     }
-    match dead(hands).await {
+    match count_dead(hands).await {
         Ok(0) => None,
         Ok(count) => Some(format!("{count} messages could not be delivered: retry or drop them")),
         Err(error) => Some(error.to_string()),
@@ -37,7 +37,7 @@ pub(super) async fn unready(hands: &Hands, supervisor: &Supervisor) -> Option<St
 /// # Errors
 /// The queue fails.
 pub(super) async fn watch(hands: &Hands, channels: &Channels, supervisor: &Arc<Supervisor>, log: &Log) -> Result<(), UpError> {
-    let (mut told, mut buried) = (BTreeSet::new(), dead(hands).await?);
+    let (mut told, mut buried) = (BTreeSet::new(), count_dead(hands).await?);
     loop {
         let language = hands.settings.language;
         let away = supervisor.statuses().into_iter().filter(is_away).filter(|status| {
@@ -53,7 +53,7 @@ pub(super) async fn watch(hands: &Hands, channels: &Channels, supervisor: &Arc<S
         }
         // One that works again may fail anew.
         told.retain(|name| supervisor.status(name).is_some_and(|status| status.state != DaemonState::Running));
-        let count = dead(hands).await?;
+        let count = count_dead(hands).await?;
         if count > buried {
             log(&format!("{count} messages could not be delivered"));
             let said = language.fill("trouble_dead", &[("count", &count.to_string())]);
@@ -70,7 +70,7 @@ fn is_away(status: &DaemonStatus) -> bool {
 }
 
 /// The number of dead letters that are not about troubles themselves.
-async fn dead(hands: &Hands) -> Result<usize, crate::queue::QueueError> {
+async fn count_dead(hands: &Hands) -> Result<usize, crate::queue::QueueError> {
     let dead = hands.queue.in_state(RowState::Dead).await?;
     Ok(dead.iter().filter(|row| !row.message.key.starts_with(TROUBLE)).count())
 }

@@ -87,7 +87,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn told(&self, call: &str) -> Result<(), QueueError> {
+    pub async fn note_telling(&self, call: &str) -> Result<(), QueueError> {
         let call = call.to_owned();
         self.run(move |tables| tables.execute("update questions set told = 1 where call = ?1", [call]).map(drop)).await
     }

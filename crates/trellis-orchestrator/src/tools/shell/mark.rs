@@ -35,10 +35,10 @@ impl Mark {
     }
 
     /// Notes the group of its processes.
-    pub(super) fn of(self, group: Option<Pid>) -> io::Result<Self> {
+    pub(super) fn with_group(self, group: Option<Pid>) -> io::Result<Self> {
         if let Some(group) = group {
             let pid = group.as_raw_nonzero().get();
-            fs::write(&self.0, format!("{pid} {}", started(pid).unwrap_or_default()))?;
+            fs::write(&self.0, format!("{pid} {}", start_of(pid).unwrap_or_default()))?;
         }
         Ok(self)
     }
@@ -59,7 +59,7 @@ pub(crate) fn end_orphans(workspace: &Workspace) {
 fn end_orphan(mark: &Path) {
     let text = fs::read_to_string(mark).unwrap_or_default();
     let Some((pid, start)) = text.split_once(' ').and_then(|(pid, start)| Some((pid.parse::<i32>().ok()?, start.trim()))) else { return };
-    let is_same = started(pid).is_some_and(|now| now == start);
+    let is_same = start_of(pid).is_some_and(|now| now == start);
     if let Some(group) = Pid::from_raw(pid).filter(|_| is_same) {
         // It may be gone already.
         let _ = kill_process_group(group, Signal::KILL);
@@ -67,7 +67,7 @@ fn end_orphan(mark: &Path) {
 }
 
 /// The start of a process, in ticks since that of the system.
-fn started(pid: i32) -> Option<String> {
+fn start_of(pid: i32) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before may have blanks and parentheses.
     status.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
@@ -89,7 +89,7 @@ mod tests {
         let mark = begin("one").expect("it is new again");
         let mut orphan = Command::new("sleep").arg("600").process_group(0).spawn().expect("it starts");
         let pid = Pid::from_raw(i32::try_from(orphan.id()).expect("a number"));
-        drop(mark.of(pid).expect("noted"));
+        drop(mark.with_group(pid).expect("noted"));
         end_orphans(&workspace);
         assert!(!orphan.wait().expect("it ended").success());
         assert!(begin("one").is_none() && begin("one").is_some());

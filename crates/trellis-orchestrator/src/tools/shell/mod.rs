@@ -77,7 +77,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     };
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     let _group = ProcessGroup(group);
-    let mark = run_blocking(move || mark.of(group).map_err(stored)).await?;
+    let mark = run_blocking(move || mark.with_group(group).map_err(stored)).await?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let (output, errors) = tokio::join!(bounded(out), bounded(err));
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
