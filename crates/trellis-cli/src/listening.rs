@@ -79,6 +79,12 @@ impl Listening {
         let fragment = self.token.as_deref().map(|token| format!("#{token}")).unwrap_or_default();
         format!("{}/{fragment}", self.place)
     }
+
+    /// The same as it may stand in a log: without a token that somebody chose, who knows it.
+    pub(crate) fn shown_location(&self) -> String {
+        let is_chosen = self.token.is_some() && env::var(TOKEN).ok() == self.token;
+        if is_chosen { format!("{}/", self.place) } else { self.location() }
+    }
 }
 
 impl ListenArgs {

@@ -3,7 +3,7 @@
 use trellis_core::{Value, engine::Call, id::CallId};
 use trellis_host::sessions::Turn;
 
-use crate::texts::Language;
+use crate::{message::visible, texts::Language};
 
 /// Characters of the id of a call that a chat is shown.
 const SHOWN_ID_LENGTH: usize = 8;
@@ -32,19 +32,24 @@ pub fn held(turn: &Turn) -> Vec<Call> {
 }
 
 /// Returns the question to a chat about a call: messages with their keys, in order. The arguments are complete: long ones come in several messages,
-/// and the question last. `shown` redacts them for the chat.
-pub fn question(language: Language, call: &Call, shown: impl FnOnce(&str) -> String) -> Vec<(String, String)> {
+/// and the question last; what an edit takes away and puts there stands line by line before it. `shown` redacts texts for the chat. Characters that
+/// nobody sees are written out.
+pub fn question(language: Language, call: &Call, shown: impl Fn(&str) -> String) -> Vec<(String, String)> {
     // Redacted before it is divided, since nobody finds a secret in two halves.
-    let args = shown(&Value::Map(call.args.clone()).to_json());
+    let args = visible(&shown(&Value::Map(call.args.clone()).to_json()));
     let (key, id) = (ask_key(&call.id), short_id(&call.id));
-    let parts = parts(&args);
+    let pieces = parts(&args);
     let mut messages = Vec::new();
-    let shown = if let [whole] = parts[..] {
+    for (number, part) in (1_usize..).zip(parts(&visible(&shown(&change(call)))).into_iter().filter(|part| !part.is_empty())) {
+        let ticks = ticks(part, 3);
+        messages.push((format!("{key}:change-{number}"), format!("`{}` {id}\n\n{ticks}diff\n{part}\n{ticks}", call.name)));
+    }
+    let shown = if let [whole] = pieces[..] {
         let ticks = ticks(whole, 1);
         format!("{ticks}{whole}{ticks}")
     } else {
-        let count = parts.len().to_string();
-        for (number, part) in (1_usize..).zip(&parts) {
+        let count = pieces.len().to_string();
+        for (number, part) in (1_usize..).zip(&pieces) {
             let (number, ticks) = (number.to_string(), ticks(part, 3));
             let head = language.fill("approval_part", &[("tool", &call.name), ("id", &id), ("number", &number), ("count", &count)]);
             messages.push((format!("{key}:{number}"), format!("{head}\n\n{ticks}\n{part}\n{ticks}")));
@@ -53,6 +58,13 @@ pub fn question(language: Language, call: &Call, shown: impl FnOnce(&str) -> Str
     };
     messages.push((key, language.fill("approval_asked", &[("tool", &call.name), ("args", &shown), ("id", &id)])));
     messages
+}
+
+/// The lines that an edit takes away and puts there; nothing for another call.
+fn change(call: &Call) -> String {
+    let [Some(old), Some(new)] = ["old", "new"].map(|name| call.args.get(name).and_then(Value::as_str)) else { return String::new() };
+    let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark} {line}")).collect::<Vec<_>>().join("\n");
+    format!("{}\n{}", lines('-', old), lines('+', new))
 }
 
 /// A text in parts that a message has room for.
@@ -71,4 +83,31 @@ fn parts(text: &str) -> Vec<&str> {
 fn ticks(text: &str, least: usize) -> String {
     let longest = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
     "`".repeat((longest + 1).max(least))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    fn asked(args: &Json) -> String {
+        let call = json!({
+            "id": "0123456789ab-1", "name": "shell", "args": args, "idempotency_key": "0123456789ab", "attempt": 1,
+            "node": "act", "role": "do", "effect": "none", "contract": null,
+        });
+        let call: Call = serde_json::from_value(call).expect("a call");
+        let messages = question(Language::English, &call, str::to_owned);
+        messages.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n")
+    }
+
+    // orchestrator 6.2: what an approver reads is what runs: characters that nobody sees or that turn the direction are written out
+    #[test]
+    fn nothing_in_a_question_is_hidden() {
+        let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}'];
+        let said = asked(&json!({ "command": format!("rm {}x", hidden.iter().collect::<String>()) }));
+        assert!(!said.contains(hidden) && said.contains(r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0"), "{said}");
+        let said = asked(&json!({ "path": "a", "old": "one\ntwo", "new": "three" }));
+        assert!(said.contains("- one\n- two\n+ three\n"), "{said}");
+    }
 }

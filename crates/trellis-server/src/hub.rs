@@ -45,7 +45,12 @@ pub(crate) enum ServerNews {
     /// A session was removed.
     Removed { graph: Arc<str>, session: SessionId },
     /// Something of the application that the server is part of.
-    Extra { event: &'static str, data: Arc<serde_json::Value> },
+    Extra {
+        event: &'static str,
+        data: Arc<serde_json::Value>,
+        /// The label whose chat it is about.
+        chat: Option<Arc<str>>,
+    },
     /// The server stops.
     Closed,
 }
@@ -69,7 +74,12 @@ pub struct News(pub(crate) Arc<Hub>);
 impl News {
     /// Sends an event to everybody who follows `/api/events`.
     pub fn tell(&self, event: &'static str, data: serde_json::Value) {
-        self.0.publish(ServerNews::Extra { event, data: Arc::new(data) });
+        self.0.publish(ServerNews::Extra { event, data: Arc::new(data), chat: None });
+    }
+
+    /// The same about the chat of a label, who hears of it with the right `chat` alone.
+    pub fn tell_chat(&self, chat: &str, event: &'static str, data: serde_json::Value) {
+        self.0.publish(ServerNews::Extra { event, data: Arc::new(data), chat: Some(chat.into()) });
     }
 
     /// Returns whether anybody follows.

@@ -23,7 +23,7 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
-    act::StoreTrial,
+    act::{Readiness, StoreTrial},
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
     mcp_metrics::McpMetrics,
@@ -46,6 +46,8 @@ pub struct Served {
     pub(crate) mcp: McpMetrics,
     pub(crate) trial: StoreTrial,
     is_stopping: AtomicBool,
+    /// What else must work for the server to be ready.
+    pub(crate) readiness: Readiness,
 }
 
 /// A graph that is served.
@@ -89,7 +91,8 @@ impl Served {
     /// Graphs by their names, whose sessions `metrics` count.
     pub(crate) fn new(graphs: impl IntoIterator<Item = Arc<ServedGraph>>, hub: Arc<Hub>, metrics: Metrics) -> Self {
         let graphs = graphs.into_iter().map(|graph| (Arc::clone(&graph.name), graph)).collect();
-        Self { graphs, hub, metrics, mcp: McpMetrics::default(), trial: StoreTrial::default(), is_stopping: AtomicBool::new(false) }
+        let (trial, readiness) = (StoreTrial::default(), Readiness::default());
+        Self { graphs, hub, metrics, mcp: McpMetrics::default(), trial, is_stopping: AtomicBool::new(false), readiness }
     }
 
     /// Serves one graph whose `sessions` somebody else drives, watches and tells of through the [`SharedGraph`]. `turned` hears of the turns that
@@ -107,6 +110,14 @@ impl Served {
         graph.observe(&sessions);
         let shared = SharedGraph(Arc::clone(&graph));
         (Self::new([graph], hub, metrics), shared)
+    }
+
+    /// Sets what else must work for the server to be ready: `unready` returns the reason why it is not.
+    pub fn ready_unless<F>(&self, unready: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.readiness.set(unready);
     }
 
     /// Returns the sender of news to all who follow the server.

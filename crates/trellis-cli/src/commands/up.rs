@@ -143,7 +143,7 @@ impl UpArgs {
         channels: &mut Vec<Arc<dyn Channel>>,
     ) -> anyhow::Result<RunningPage> {
         let listening = self.at.open().await?;
-        terminal::print_error(&format!("dashboard  {}\n", listening.location()));
+        terminal::print_error(&format!("dashboard  {}\n", listening.shown_location()));
         let dashboard = orchestrator.dashboard(listening.settings, has_web).await;
         channels.extend(dashboard.channel());
         dashboard.show_channels(channels.iter().map(|channel| channel.name().to_owned()).collect());

@@ -13,7 +13,7 @@ use jiff::Zoned;
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::workspace::Workspace;
+use crate::{message::ChatPlace, seal::sha256, workspace::Workspace};
 
 /// The folder of these files, below that of the workspace.
 pub const INBOX: &str = "runtime/inbound-files";
@@ -49,7 +49,8 @@ pub struct InboxFile {
     /// The temporary file, until it is complete.
     draft: PathBuf,
     workspace: PathBuf,
-    provider: String,
+    /// The folder of its chat.
+    folder: PathBuf,
     name: String,
     hash: Sha256,
     length: u64,
@@ -67,12 +68,13 @@ impl Inbox {
         self.limit
     }
 
-    /// Begins a file of a channel.
+    /// Begins a file of a chat.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn begin(&self, provider: &str, name: &str) -> Result<InboxFile, InboxError> {
-        let folder = self.workspace.join(INBOX).join(provider);
+    pub fn begin(&self, place: &ChatPlace, name: &str) -> Result<InboxFile, InboxError> {
+        let below = folder_of(place);
+        let folder = self.workspace.join(&below);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let mut drafts = (0..).map(|number: u64| folder.join(format!(".{}-{number}.part", std::process::id())));
         let (draft, file) = loop {
@@ -82,14 +84,15 @@ impl Inbox {
                 opened => break (draft, opened?),
             }
         };
-        let (workspace, provider) = (self.workspace.clone(), provider.to_owned());
-        Ok(InboxFile { file, draft, workspace, provider, name: plain(name), hash: Sha256::new(), length: 0, limit: self.limit })
+        let workspace = self.workspace.clone();
+        Ok(InboxFile { file, draft, workspace, folder: below, name: plain(name), hash: Sha256::new(), length: 0, limit: self.limit })
     }
 
     /// Removes the temporary files of a process that died while it received them.
     pub fn sweep(&self) {
-        let folders = fs::read_dir(self.workspace.join(INBOX)).into_iter().flatten().flatten();
-        for entry in folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
+        let providers = fs::read_dir(self.workspace.join(INBOX)).into_iter().flatten().flatten();
+        let chats = providers.flat_map(|provider| fs::read_dir(provider.path())).flatten().flatten();
+        for entry in chats.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "part") {
                 drop(fs::remove_file(entry.path()));
             }
@@ -124,7 +127,7 @@ impl InboxFile {
         self.file.sync_all()?;
         let hash: String = self.hash.clone().finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let name = format!("{}-{hash}-{}", Zoned::now().strftime("%Y%m%d"), self.name);
-        let path = Path::new(INBOX).join(&self.provider).join(name);
+        let path = self.folder.join(name);
         // A rename replaces a link, and does not follow it.
         fs::rename(&self.draft, self.workspace.join(&path))?;
         Ok((path.to_string_lossy().into_owned(), self.length))
@@ -136,6 +139,11 @@ impl Drop for InboxFile {
         // A complete file has another name by now.
         drop(fs::remove_file(&self.draft));
     }
+}
+
+/// The folder of the files of a chat, below that of the workspace: nobody else's session reads there.
+pub fn folder_of(place: &ChatPlace) -> PathBuf {
+    Path::new(INBOX).join(&place.provider).join(format!("c{}", &sha256(&place.chat)[..10]))
 }
 
 /// The letters, digits, `.`, `_` and `-` of a name; each other character is `_`.
@@ -178,10 +186,10 @@ mod tests {
             ("보고서.txt", "보고서.txt"),
             (".env", "env"),
         ] {
-            let mut file = inbox.begin("slack", name).expect("begun");
+            let mut file = inbox.begin(&ChatPlace::new("slack", "C1"), name).expect("begun");
             file.write(b"abc").expect("written");
             let (path, length) = file.finish().expect("whole");
-            assert_eq!((path.as_str(), length), (&*format!("runtime/inbound-files/slack/{today}-ba7816bf8f01-{expected}"), 3));
+            assert_eq!((path.as_str(), length), (&*format!("runtime/inbound-files/slack/cab861dc170/{today}-ba7816bf8f01-{expected}"), 3));
             let mode = fs::metadata(workspace.path(&path)).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{path}");
         }
@@ -192,13 +200,13 @@ mod tests {
     #[test]
     fn what_is_not_whole_is_not_there() {
         let (_folder, workspace, inbox) = inbox(5);
-        let count = || fs::read_dir(workspace.path("runtime/inbound-files/slack")).expect("a folder").count();
-        let mut file = inbox.begin("slack", "a").expect("begun");
+        let count = || fs::read_dir(workspace.path("runtime/inbound-files/slack/cab861dc170")).expect("a folder").count();
+        let mut file = inbox.begin(&ChatPlace::new("slack", "C1"), "a").expect("begun");
         file.write(b"1234").expect("written");
         assert!(matches!(file.write(b"56"), Err(InboxError::TooLarge { limit: 5 })));
         drop(file);
         assert_eq!(count(), 0);
-        std::mem::forget(inbox.begin("slack", "a").expect("begun"));
+        std::mem::forget(inbox.begin(&ChatPlace::new("slack", "C1"), "a").expect("begun"));
         assert_eq!(count(), 1);
         inbox.sweep();
         assert_eq!(count(), 0);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use self::{
-    inbox::{INBOX, Inbox, InboxError, InboxFile},
+    inbox::{INBOX, Inbox, InboxError, InboxFile, folder_of},
     remote::{ChannelSetup, check_remote, open_remote},
     split::parts,
     terminal::{Terminal, TerminalIo},

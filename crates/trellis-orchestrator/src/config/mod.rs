@@ -10,7 +10,11 @@ mod remote;
 mod schema;
 mod tools;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use trellis_core::{Diagnostic, Value, diagnostic::FilePath, syntax::project::HostConfig};
 
@@ -57,6 +61,10 @@ pub struct Settings {
     pub attachment: u64,
     /// Tokens of the messages for the model.
     pub context_tokens: usize,
+    /// The time for which a message waits for a channel that fails.
+    pub delivery: Duration,
+    /// The time for which a held call waits for a decision.
+    pub approval: Duration,
     /// The schedule of `HEARTBEAT.md`; `None` if it is not used.
     pub heartbeat: Option<Heartbeat>,
     /// Models of this workspace.
@@ -97,6 +105,8 @@ impl Default for Settings {
             reactions: Reactions::default(),
             attachment: 20 << 20,
             context_tokens: 24_000,
+            delivery: Duration::from_secs(24 * 3600),
+            approval: Duration::from_secs(3600),
             heartbeat: Some(Heartbeat::default()),
             models: ModelSettings::default(),
             web_private: Vec::new(),
@@ -129,6 +139,9 @@ impl Settings {
         self.remote.iter().map(|remote| remote.provider).filter(move |provider| !has(*provider))
     }
 }
+
+/// The shortest and the longest time that something waits for a channel or a person, in milliseconds: a second, 30 days.
+const WAIT: RangeInclusive<u64> = 1000..=30 * 24 * 3600 * 1000;
 
 /// Keys that are planned and do nothing yet; each is refused with this reason.
 const PLANNED: &[(&str, &str)] = &[];
@@ -165,10 +178,12 @@ pub fn read(path: impl Into<FilePath>, text: &str) -> (Settings, Vec<Diagnostic>
     }
     settings.approvers = reader.approvers();
     settings.reactions = reader.reactions();
-    if let Some(limits) = reader.mapping("limits", &["attachment", "context_tokens"]) {
+    if let Some(limits) = reader.mapping("limits", &["attachment", "context_tokens", "delivery", "approval"]) {
         settings.attachment = reader.bytes("limits.attachment", limits.get("attachment")).unwrap_or(settings.attachment);
         let tokens = reader.number("limits.context_tokens", limits.get("context_tokens"), 1000..=10_000_000);
         settings.context_tokens = tokens.unwrap_or(settings.context_tokens);
+        settings.delivery = reader.time("limits.delivery", limits.get("delivery"), WAIT, settings.delivery);
+        settings.approval = reader.time("limits.approval", limits.get("approval"), WAIT, settings.approval);
     }
     tools::read(&mut reader, &mut settings);
     hands::read(&mut reader, &mut settings);

@@ -1,6 +1,6 @@
 //! The settings of a channel over a network (orchestrator 1.4, 3.1, 4).
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, ops::RangeInclusive, time::Duration};
 
 use trellis_core::{Code, Mapping, Value};
 
@@ -98,7 +98,7 @@ pub struct RemoteSettings {
 /// The keys of such a channel.
 const KEYS: [&str; 6] = ["token", "read", "allow", "base_url", "poll", "rows"];
 /// The shortest and the longest time between two reads, in milliseconds.
-const POLL: std::ops::RangeInclusive<u64> = 10..=3_600_000;
+const POLL: RangeInclusive<u64> = 10..=3_600_000;
 
 impl Reader<'_> {
     /// Those who may approve: `provider:user`.
@@ -132,7 +132,7 @@ impl Reader<'_> {
             self.report(&place, format!("`{place}` says in `allow` who is heard"), help);
         }
         let base_url = self.base_url(&at("base_url"), settings.get("base_url"), provider);
-        let poll = self.poll(&at("poll"), settings.get("poll"));
+        let poll = self.time(&at("poll"), settings.get("poll"), POLL, Duration::from_secs(2));
         let rows = self.number(&at("rows"), settings.get("rows"), 1..=provider.most_rows()).unwrap_or(30);
         Some(RemoteSettings { provider, token: token?, read, allow, base_url, poll, rows })
     }
@@ -173,8 +173,8 @@ impl Reader<'_> {
         }
     }
 
-    fn poll(&mut self, place: &str, value: Option<&Value>) -> Duration {
-        let default = Duration::from_secs(2);
+    /// A time within bounds, which are in milliseconds; the default if there is none.
+    pub(super) fn time(&mut self, place: &str, value: Option<&Value>, within: RangeInclusive<u64>, default: Duration) -> Duration {
         let text = match value {
             None | Some(Value::Null) => return default,
             Some(Value::Text(text)) => text,
@@ -183,12 +183,21 @@ impl Reader<'_> {
                 return default;
             }
         };
-        let millis = millis(text).filter(|millis| POLL.contains(millis));
+        let millis = millis(text).filter(|millis| within.contains(millis));
         if millis.is_none() {
-            self.report(place, format!("`{place}` takes a time from `10ms` to `1h`"), "write `2s` or `1m`");
+            let (least, most) = (written_as(*within.start()), written_as(*within.end()));
+            self.report(place, format!("`{place}` takes a time from `{least}` to `{most}`"), "write `2s` or `1m`");
         }
         millis.map_or(default, Duration::from_millis)
     }
+}
+
+/// Milliseconds as they are written: `10ms`, `1s`, `720h`.
+fn written_as(millis: u64) -> String {
+    [("h", 3_600_000), ("m", 60_000), ("s", 1000)]
+        .into_iter()
+        .find(|(_, unit)| millis.is_multiple_of(*unit))
+        .map_or_else(|| format!("{millis}ms"), |(name, unit)| format!("{}{name}", millis / unit))
 }
 
 /// Milliseconds of `500ms`, `2s`, `1m` or `1h`.

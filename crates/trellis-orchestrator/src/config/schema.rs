@@ -51,7 +51,9 @@ pub fn schema() -> Json {
                 "additionalProperties": false,
                 "properties": {
                     "attachment": { "description": "Bytes of a file that somebody sends, at most 100MiB", "type": "string", "pattern": "^[0-9]+ ?(B|KiB|MiB)$", "default": "20MiB" },
-                    "context_tokens": { "description": "Tokens of the messages for the model, three bytes each", "type": "integer", "minimum": 1000, "maximum": 10_000_000, "default": defaults.context_tokens }
+                    "context_tokens": { "description": "Tokens of the messages for the model, three bytes each", "type": "integer", "minimum": 1000, "maximum": 10_000_000, "default": defaults.context_tokens },
+                    "delivery": { "description": "The time for which a message waits for a channel that fails", "type": "string", "pattern": "^[0-9]+(ms|s|m|h)$", "default": "24h" },
+                    "approval": { "description": "The time for which a held call waits for a decision", "type": "string", "pattern": "^[0-9]+(ms|s|m|h)$", "default": "1h" }
                 }
             }
         }

@@ -54,7 +54,7 @@ pub struct ChatMessage {
 }
 
 impl View {
-    /// Takes a message of a person: it is sealed, then stored; the same key is the same message.
+    /// Takes a message of a person: it is sealed, then stored; the same key is the same message, and with another text none.
     ///
     /// # Errors
     /// There is no text, it is too long, or the queue fails.
@@ -72,14 +72,18 @@ impl View {
         let id = key.map_or_else(|| format!("{at}-{}", MESSAGE_COUNT.fetch_add(1, Ordering::Relaxed)), |key| format!("key-{key}"));
         let (sender, sender_name) = (label.to_owned(), label.to_owned());
         let message = Incoming { place: place.clone(), id, sender, sender_name, text: text.to_owned(), at, files: Vec::new() };
-        let key = message.key();
+        let (key, sealed) = (message.key(), self.receiver.sealed(message.clone(), None).await.map_err(failed)?);
         let stored =
             self.receiver.take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO).await.map_err(failed)?;
         self.hands.wake.notify_one();
         let row = self.hands.queue.of_key(&key).await.map_err(failed)?;
         let said = row.map(|row| from_person(&row)).ok_or_else(|| Trouble::new(Code::StoreUnavailable, "the message is gone already"))?;
+        let is_same = said.text == sealed.text && said.thread == place.thread;
+        if stored.new == 0 && !is_same {
+            return Err(Trouble::new(Code::KeyReused, Code::KeyReused.title()));
+        }
         if stored.new > 0 {
-            self.news.tell("message", json!(said));
+            self.news.tell_chat(label, "message", json!(said));
         }
         Ok(said)
     }
@@ -121,8 +125,10 @@ fn named(thread: Option<&str>) -> Result<Option<&str>, Trouble> {
 /// Returns the function by which the channel reports to the pages.
 pub(super) fn telling(news: News) -> impl Fn(WebPosts<'_>) + Send + Sync + 'static {
     move |post| match post {
-        WebPosts::Message(message, rendering) => news.tell("message", json!(from_agent(message, now(), rendering))),
-        WebPosts::Typing(ChatPlace { chat, thread, .. }) => news.tell("typing", json!({ "chat": chat, "thread": thread })),
+        WebPosts::Message(message, rendering) => {
+            news.tell_chat(&message.place.chat, "message", json!(from_agent(message, now(), rendering)))
+        }
+        WebPosts::Typing(ChatPlace { chat, thread, .. }) => news.tell_chat(chat, "typing", json!({ "chat": chat, "thread": thread })),
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
                 Ok(json!({ "items": items, "next": null, "chat": &*request.label }).into())
             })
         })
+        .or(Right::Chat)
         .query(&["thread"]),
         of(view, "POST", "/api/channels/web/messages", Right::Walk, |view, request| {
             Box::pin(async move {
@@ -31,7 +32,8 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
                 let said = view.say(&request.label, text, thread, request.key.as_deref()).await?;
                 Ok(ExtraReply { status: ACCEPTED_STATUS, body: json!(said) })
             })
-        }),
+        })
+        .or(Right::Chat),
     ]
 }
 

@@ -56,6 +56,7 @@ impl Dispatcher {
             self.note(group, turn.session.as_str()).await;
         }
         let sent = Sent { expected: Some(asked), ..turn.answer(Input::Text(group.text_with_files())) };
+        self.rest(turn.session.as_str(), false);
         // By its name the session knows it, if it was taken before a crash.
         let request = RequestKey::by("chat").with_key(group.rows[0].message.key(), None);
         match self.sessions.send_by(&turn.session, sent, request).await {

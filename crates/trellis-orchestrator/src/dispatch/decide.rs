@@ -95,7 +95,9 @@ impl Dispatcher {
             return Ok(Ruling::Done);
         }
         let mut meant = Vec::new();
-        let held = self.held_in(place).await?;
+        // Whoever may decide may do so from everywhere, by the id.
+        let is_elsewhere = answer.id.is_some() && self.hands.may_approve(&group.rows[0].message);
+        let held = self.held_in(|other| is_elsewhere || other == place).await?;
         for (session, call) in held.calls {
             match &answer.id {
                 // When the earlier decision ends, all messages are looked at again.
@@ -116,7 +118,7 @@ impl Dispatcher {
         let said = match &meant[..] {
             [] if !held.is_whole => return Ok(Ruling::Later),
             [] => return Ok(Ruling::Talk),
-            _ if !self.hands.may_approve(&group.rows[0].message) => language.text("approval_refused").to_owned(),
+            [(session, _), ..] if !self.may_decide(group, session, answer.decision).await? => language.text("approval_refused").to_owned(),
             [(session, call)] => {
                 self.underway.begin(&call.id, row);
                 let (session, call) = (session.clone(), call.clone());
@@ -132,9 +134,19 @@ impl Dispatcher {
         Ok(Ruling::Done)
     }
 
-    /// The calls that are held in a chat and thread, with their sessions.
-    pub(super) async fn held_in(&self, place: &ChatPlace) -> Result<HeldCalls, QueueError> {
-        let rows = self.hands.queue.taken().await?.into_iter().filter(|row| row.message.place == *place);
+    /// Returns whether the person of a group may decide so about a call of a session: to cancel is also for whoever asked for it.
+    async fn may_decide(&self, group: &Group, session: &SessionId, decision: Decision) -> Result<bool, QueueError> {
+        let message = &group.rows[0].message;
+        if self.hands.may_approve(message) {
+            return Ok(true);
+        }
+        let first = if decision == Decision::Cancel { self.hands.queue.of_run(session.as_str()).await? } else { None };
+        Ok(first.is_some_and(|first| first.message.sender == message.sender && first.message.place.provider == message.place.provider))
+    }
+
+    /// The calls that are held in chats and threads, with their sessions.
+    pub(super) async fn held_in(&self, is_there: impl Fn(&ChatPlace) -> bool) -> Result<HeldCalls, QueueError> {
+        let rows = self.hands.queue.taken().await?.into_iter().filter(|row| is_there(&row.message.place));
         let runs: BTreeSet<String> = rows.filter_map(|row| row.run).collect();
         let mut held = HeldCalls { calls: Vec::new(), is_whole: true };
         for run in runs {
@@ -171,7 +183,7 @@ impl Dispatcher {
     }
 
     /// A fixed text about a call.
-    fn named(&self, text: &'static str, call: &Call) -> String {
+    pub(super) fn named(&self, text: &'static str, call: &Call) -> String {
         self.hands.settings.language.fill(text, &[("tool", &call.name), ("id", &short_id(&call.id))])
     }
 
@@ -179,7 +191,10 @@ impl Dispatcher {
     pub(super) async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Carried, QueueError> {
         let reply = |yes| Reply::Approve { call: Some(call.id.clone()), yes };
         let (name, taken) = match decision {
-            Decision::Approve => ("approval_done", self.sessions.send(session, reply(true)).await.map(Some)),
+            Decision::Approve => ("approval_done", {
+                self.rest(session.as_str(), false);
+                self.sessions.send(session, reply(true)).await.map(Some)
+            }),
             Decision::Deny => ("approval_denied", self.sessions.send(session, reply(false)).await.map(Some)),
             Decision::Defer => {
                 self.hands.queue.ask_again(call.id.as_str(), now() + ASK_AGAIN_MS).await?;

@@ -5,15 +5,16 @@
 mod acknowledge;
 mod answer;
 mod decide;
+mod expire;
 mod react;
 mod recover;
 mod stops;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
@@ -24,6 +25,7 @@ use trellis_core::{Mapping, SessionId, Start, Value};
 use trellis_host::{SendError, Sessions};
 use trellis_server::extra::SharedGraph;
 
+pub(crate) use self::expire::approver_chats;
 use self::{
     answer::Unhanded,
     decide::{Ruling, Underway},
@@ -68,6 +70,8 @@ pub struct Dispatcher {
     noted: Noted,
     /// The sessions that an answer could not be handed to yet.
     unhanded: Unhanded,
+    /// The sessions that wait for a person.
+    resting: Arc<Mutex<BTreeSet<String>>>,
     /// The other receiver of turns.
     shared: Option<SharedGraph>,
 }
@@ -94,7 +98,7 @@ impl Dispatcher {
         let wake = Arc::clone(&hands.wake);
         let (underway, reacting, noted, unhanded) = (Underway::default(), Reacting::default(), Noted::default(), Unhanded::default());
         let (pulse, looked) = (Arc::default(), Arc::default());
-        Self { hands, sessions, channels, wake, pulse, underway, reacting, looked, noted, unhanded, shared: None }
+        Self { hands, sessions, channels, wake, pulse, underway, reacting, looked, noted, unhanded, resting: Arc::default(), shared: None }
     }
 
     /// Reports each turn to those who follow the graph, too.
@@ -128,12 +132,13 @@ impl Dispatcher {
     async fn dispatch(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
         let again = self.ask_again().await?;
         let late = self.act_on_reactions(carried).await?;
+        let expiring = self.expire(carried).await?;
         self.hand_again().await?;
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
         let (groups, mut due) = grouped(rows, now(), window);
-        due = [due, again, late].into_iter().flatten().min();
+        due = [due, again, late, expiring].into_iter().flatten().min();
         let (mut talks, mut works) = self.open().await?;
         let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
         for group in groups {
@@ -145,7 +150,7 @@ impl Dispatcher {
                 }
                 Kind::Work(_) => {
                     // Conversations come first.
-                    if talks.len() + works < self.hands.settings.runs {
+                    if self.count_running(&talks) + works < self.hands.settings.runs {
                         works += 1;
                         self.begin(group, Telling::New).await?;
                     }
@@ -199,7 +204,7 @@ impl Dispatcher {
                 }
             }
             Some(_) => {}
-            None if talks.len() >= self.hands.settings.runs => {}
+            None if self.count_running(talks) >= self.hands.settings.runs => {}
             None if self.lacks(&group).await? => {}
             None => {
                 talks.insert(place, group.session());
@@ -215,11 +220,30 @@ impl Dispatcher {
         for row in self.hands.queue.taken().await? {
             match row.kind() {
                 Kind::Command(_) => {}
-                Kind::Work(_) => works += 1,
+                Kind::Work(_) => works += usize::from(!row.run.as_deref().is_some_and(|run| self.is_resting(run))),
                 Kind::Answer(_) | Kind::Talk => talks.extend(row.run.map(|run| (row.message.place, run))),
             }
         }
         Ok((talks, works))
+    }
+
+    /// The number of conversations that do not wait for a person: what waits costs nobody a place.
+    fn count_running(&self, talks: &BTreeMap<ChatPlace, String>) -> usize {
+        talks.values().filter(|run| !self.is_resting(run)).count()
+    }
+
+    /// Returns whether a session waits for a person: for a decision, an answer or a file.
+    fn is_resting(&self, run: &str) -> bool {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner).contains(run) || self.hands.files.has_session(run)
+    }
+
+    /// Notes whether a session waits for a person.
+    fn rest(&self, run: &str, is_resting: bool) {
+        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_changed = if is_resting { resting.insert(run.to_owned()) } else { resting.remove(run) };
+        if has_changed && is_resting {
+            self.wake.notify_one();
+        }
     }
 
     /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).

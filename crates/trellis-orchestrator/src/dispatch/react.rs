@@ -83,7 +83,7 @@ impl Dispatcher {
         let is_asking = queue.is_asking(&reaction.provider, &reaction.chat).await?;
         let asked = queue.asked_by(&reaction.provider, &reaction.chat, &reaction.message).await?;
         let Some(asked) = asked else { return if is_asking { Ok(false) } else { self.settled(&reaction).await } };
-        let held = self.held_in(&asked.place).await?;
+        let held = self.held_in(|place| *place == asked.place).await?;
         let is_whole = held.is_whole;
         let Some((session, call)) = held.find(&asked.call) else { return if is_whole { self.settled(&reaction).await } else { Ok(false) } };
         // When the earlier decision ends, all reactions are looked at again.
@@ -160,7 +160,7 @@ impl Dispatcher {
     pub(super) async fn ask_again(&self) -> Result<Option<u64>, QueueError> {
         let (due, mut next) = self.hands.queue.due_questions(now()).await?;
         for asked in due {
-            let held = self.held_in(&asked.place).await?;
+            let held = self.held_in(|place| *place == asked.place).await?;
             let is_whole = held.is_whole;
             if let Some((_, call)) = held.find(&asked.call) {
                 let (mask, language, again) = (self.hands.mask.clone(), self.hands.settings.language, asked.again);

@@ -35,6 +35,7 @@ impl Dispatcher {
         let (queue, language, run) = (&self.hands.queue, self.hands.settings.language, turn.session.as_str());
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
         let place = row.message.place.clone();
+        self.rest(run, !turn.stop.needs_nobody() && !matches!(turn.stop, Stop::Ended(_)));
         let calls = self.noted(turn, &place).await?;
         for call in calls {
             let mask = self.hands.mask.clone();

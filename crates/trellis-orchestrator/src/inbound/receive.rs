@@ -107,7 +107,8 @@ impl Receiver {
         self.queue.said_before(message, since).await
     }
 
-    async fn sealed(&self, message: Incoming, before: Option<String>) -> Result<Incoming, QueueError> {
+    /// A message without its secrets; `before` is the previous one of the same person.
+    pub(crate) async fn sealed(&self, message: Incoming, before: Option<String>) -> Result<Incoming, QueueError> {
         let receiver = self.clone();
         let sealing = tokio::task::spawn_blocking(move || {
             let Incoming { place, sender_name, text, .. } = &message;

@@ -4,7 +4,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -24,23 +24,23 @@ use trellis_host::{
     store::SessionStore,
 };
 
-use super::{Log, reading::read, schedules::keep_time, upkeep::keep_order};
+use super::{Log, alarm::watch, reading::read, schedules::keep_time, upkeep::keep_order};
 use crate::{
     channel::{Channel, Inbox},
     dispatch::Dispatcher,
     events::Recorder,
     inbound::Receiver,
     outbound::Channels,
-    supervisor::{Daemon, DaemonError, DaemonState, DaemonStatus, Pulse},
+    supervisor::{Daemon, DaemonError, DaemonState, DaemonStatus, Pulse, Supervisor},
     tools::Hands,
 };
 
 /// The time that sessions have to come to their stops.
-const SESSION_GRACE: Duration = Duration::from_secs(10);
+const SESSION_GRACE: Duration = Duration::from_secs(1);
 /// The time in which waiting messages are still sent, at the end.
-const OUTBOX_FLUSH: Duration = Duration::from_secs(5);
+const OUTBOX_FLUSH: Duration = Duration::from_millis(500);
 /// The time in which chats are told the stops of sessions, at the end.
-const TURN_FLUSH: Duration = Duration::from_secs(2);
+const TURN_FLUSH: Duration = Duration::from_millis(500);
 /// The time for which events are collected before they are written down.
 const RECORD_DELAY: Duration = Duration::from_millis(500);
 /// The longest time between two reads of the events.
@@ -73,7 +73,7 @@ impl EventsDaemon {
                 Err(_) => break,
             }
         }
-        recorder.record(services).await.map_err(DaemonError::of)?.iter().for_each(|warning| (self.log)(warning));
+        recorder.record(services).await.map_err(DaemonError::outside)?.iter().for_each(|warning| (self.log)(warning));
         Ok(())
     }
 }
@@ -88,7 +88,7 @@ impl Daemon for EventsDaemon {
         let (workspace, queue) = (self.hands.workspace.clone(), self.hands.queue.clone());
         let (sessions, store) = (Arc::clone(&self.sessions), Arc::clone(&self.store));
         let opening = tokio::task::spawn_blocking(move || Recorder::open(&workspace, queue, sessions, store));
-        let (recorder, warnings) = opening.await.map_err(DaemonError::of)?.map_err(DaemonError::of)?;
+        let (recorder, warnings) = opening.await.map_err(DaemonError::of)?.map_err(DaemonError::outside)?;
         warnings.iter().for_each(|warning| (self.log)(warning));
         *self.recorder.lock().await = Some(recorder);
         Ok(())
@@ -138,11 +138,11 @@ impl Daemon for OutboxDaemon {
     async fn start(&self) -> Ran {
         // Messages that were being sent when it ended may have arrived.
         let again = self.hands.settings.language.text("again");
-        self.hands.queue.recover(again).await.map(drop).map_err(DaemonError::of)
+        self.hands.queue.recover(again).await.map(drop).map_err(DaemonError::outside)
     }
 
     async fn run(&self) -> Ran {
-        self.hands.outbox.serve(&self.channels).await.map_err(DaemonError::of)
+        self.hands.outbox.serve(&self.channels).await.map_err(DaemonError::outside)
     }
 
     async fn health(&self) -> Ran {
@@ -173,12 +173,12 @@ impl Daemon for AgentDaemon {
     }
 
     async fn start(&self) -> Ran {
-        self.dispatcher.recover().await.map_err(DaemonError::of)
+        self.dispatcher.recover().await.map_err(DaemonError::outside)
     }
 
     async fn run(&self) -> Ran {
         let done = tokio::try_join!(self.dispatcher.serve(), self.dispatcher.keep_typing());
-        done.map(drop).map_err(DaemonError::of)
+        done.map(drop).map_err(DaemonError::outside)
     }
 
     async fn health(&self) -> Ran {
@@ -227,7 +227,7 @@ impl SessionsDaemon {
             }
             Driven::Away(error) => (self.log)(&error.to_string()),
         };
-        self.sessions.drive(Drive::Forever, tell).await.map_err(DaemonError::of)?;
+        self.sessions.drive(Drive::Forever, tell).await.map_err(DaemonError::outside)?;
         // It ends when the sessions are stopped; their last stops are still told.
         std::future::pending().await
     }
@@ -236,9 +236,9 @@ impl SessionsDaemon {
         let mut news = self.news.lock().await;
         while let Some(news) = news.recv().await {
             match news {
-                TurnNews::Turn(turn) => self.dispatcher.turned(&turn).await.map_err(DaemonError::of)?,
+                TurnNews::Turn(turn) => self.dispatcher.turned(&turn).await.map_err(DaemonError::outside)?,
                 TurnNews::Failed(session, error) => {
-                    self.dispatcher.failed(&session, &error).await.map_err(DaemonError::of)?;
+                    self.dispatcher.failed(&session, &error).await.map_err(DaemonError::outside)?;
                 }
                 TurnNews::Flush(done) => {
                     let _ = done.send(());
@@ -289,7 +289,7 @@ impl Daemon for SchedulesDaemon {
 
     async fn run(&self) -> Ran {
         let kept = keep_time(&self.hands, Timestamp::now, || self.hands.wake.notify_one(), &*self.log);
-        self.pulse.during(kept).await.map_err(DaemonError::of)
+        self.pulse.during(kept).await.map_err(DaemonError::outside)
     }
 
     async fn health(&self) -> Ran {
@@ -325,7 +325,7 @@ impl Daemon for ChannelDaemon {
         let wake = || self.hands.wake.notify_one();
         let inbox = Inbox::of(&self.hands.workspace, self.hands.settings.attachment);
         let reading = read(&*self.channel, &self.receiver, &self.hands.queue, &inbox, wake, (&self.hands.troubles, &*self.log));
-        self.pulse.during(reading).await.map_err(DaemonError::of)
+        self.pulse.during(reading).await.map_err(DaemonError::outside)
     }
 
     async fn health(&self) -> Ran {
@@ -338,6 +338,8 @@ impl Daemon for ChannelDaemon {
 pub(super) struct OpsDaemon {
     pub(super) hands: Arc<Hands>,
     pub(super) store: Arc<dyn SessionStore>,
+    pub(super) channels: Arc<Channels>,
+    pub(super) supervisor: Weak<Supervisor>,
     pub(super) log: Log,
     pub(super) pulse: Pulse,
 }
@@ -349,7 +351,11 @@ impl Daemon for OpsDaemon {
     }
 
     async fn run(&self) -> Ran {
-        self.pulse.during(keep_order(&self.hands, &*self.store, Timestamp::now, &*self.log)).await.map_err(DaemonError::of)
+        // Without a supervisor everything ends.
+        let Some(supervisor) = self.supervisor.upgrade() else { return Ok(()) };
+        let kept = keep_order(&self.hands, &*self.store, Timestamp::now, &*self.log);
+        let watched = watch(&self.hands, &self.channels, &supervisor, &self.log);
+        self.pulse.during(async { tokio::try_join!(kept, watched) }).await.map(drop).map_err(DaemonError::outside)
     }
 
     async fn health(&self) -> Ran {

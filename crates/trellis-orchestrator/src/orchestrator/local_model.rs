@@ -44,11 +44,11 @@ impl ModelDaemon {
 
     async fn answers(&self) -> Result<(), DaemonError> {
         let url = format!("{}/models", self.model.base.trim_end_matches('/'));
-        let request = HttpRequest::new("GET", &url).map_err(|error| DaemonError(error.message))?;
-        let response = self.client.send(request).await.map_err(|error| DaemonError(error.message))?;
+        let request = HttpRequest::new("GET", &url).map_err(|error| DaemonError::of(error.message))?;
+        let response = self.client.send(request).await.map_err(|error| DaemonError::of(error.message))?;
         match response.status() {
             200..300 => Ok(()),
-            status => Err(DaemonError(format!("`GET /models` answers {status}"))),
+            status => Err(DaemonError::of(format!("`GET /models` answers {status}"))),
         }
     }
 
@@ -59,7 +59,7 @@ impl ModelDaemon {
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(trellis_host::secrets::is_withheld)) {
             command.env_remove(name);
         }
-        let mut child = command.spawn().map_err(|error| DaemonError(format!("`{program}` cannot be started: {error}")))?;
+        let mut child = command.spawn().map_err(|error| DaemonError::of(format!("`{program}` cannot be started: {error}")))?;
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(listen(stderr, Arc::clone(&self.complaint)));
         }
@@ -68,7 +68,7 @@ impl ModelDaemon {
 
     fn ended(&self, how: impl std::fmt::Display) -> DaemonError {
         let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        DaemonError(format!("it ended ({how}){}{complaint}", if complaint.is_empty() { "" } else { ": " }))
+        DaemonError::of(format!("it ended ({how}){}{complaint}", if complaint.is_empty() { "" } else { ": " }))
     }
 }
 

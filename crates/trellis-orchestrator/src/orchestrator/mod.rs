@@ -1,5 +1,6 @@
 //! Assembles and runs a workspace, a graph and channels (orchestrator 1).
 
+mod alarm;
 mod by_itself;
 mod check;
 mod daemons;
@@ -42,7 +43,7 @@ use crate::{
     outbound::{Outbox, SecretMask},
     queue::{Queue, QueueError},
     schedule::{Jobs, JobsError},
-    seal::Sealer,
+    seal::{Sealer, find},
     supervisor::{Daemon, Supervisor},
     tools::{self, FileRequests, Hands, HandsLog, shell_obstacle},
     workspace::{History, Memory, ObjectFileError, Workspace, WorkspaceError, WorkspaceLock},
@@ -199,6 +200,9 @@ impl Orchestrator {
         if let Some(obstacle) = shell_obstacle(&settings.shell) {
             return Err(UpError::Sandbox(obstacle));
         }
+        // The patterns of secrets are compiled while everything else opens.
+        drop(tokio::task::spawn_blocking(|| find("", None)));
+        tools::end_orphans(&workspace);
         let vault = vault(&workspace)?;
         let queue = Queue::open(&workspace.path("runtime/queue.db"))?;
         let (shared, secrets) = (Arc::new(vault.clone()), Secrets::chain([settings.models.secrets(), secrets, vault.secrets()]));
@@ -211,7 +215,7 @@ impl Orchestrator {
         let hands = Arc::new(Hands {
             history: History::of(&workspace),
             memory: Memory::of(&workspace),
-            outbox: Outbox::new(queue.clone(), mask.clone(), again).language(settings.language),
+            outbox: Outbox::new(queue.clone(), mask.clone(), again).language(settings.language).patience(settings.delivery),
             settings,
             queue: queue.clone(),
             mask,
@@ -279,6 +283,11 @@ impl Orchestrator {
             drop(shared.take(graph.live().version(), graph.assemble()).await);
         }
         self.shared = Some(shared);
+        let (hands, supervisor) = (Arc::clone(&self.hands), Arc::downgrade(&self.supervisor));
+        served.ready_unless(move || {
+            let (hands, supervisor) = (Arc::clone(&hands), supervisor.clone());
+            async move { alarm::unready(&hands, &*supervisor.upgrade()?).await }
+        });
         let dashboard = Dashboard::new(served, settings, Arc::clone(&self.hands), self.receiver.clone(), has_chat);
         dashboard.show_services(Arc::clone(&self.supervisor) as _);
         dashboard

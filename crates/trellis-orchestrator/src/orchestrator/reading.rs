@@ -6,7 +6,7 @@ use super::UpError;
 use crate::{
     channel::{Batch, Channel, ChannelError, ChannelTroubles, Inbox, InboxError},
     inbound::Receiver,
-    message::Attachment,
+    message::{Attachment, ChatPlace},
     queue::{Queue, QueueError},
 };
 
@@ -72,7 +72,7 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
                 file.trouble = Some(format!("a message brings at most {MAX_ATTACHMENTS} files"));
             }
             if file.trouble.is_none() && file.path.is_none() {
-                *file = fetched(channel, inbox, file).await;
+                *file = fetched(channel, inbox, &message.place, file).await;
             }
         }
     }
@@ -80,14 +80,14 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
 }
 
 /// Fetches a file into the workspace; returns it with its path, or with the reason why there is none.
-async fn fetched(channel: &dyn Channel, inbox: &Inbox, file: &Attachment) -> Attachment {
+async fn fetched(channel: &dyn Channel, inbox: &Inbox, place: &ChatPlace, file: &Attachment) -> Attachment {
     let failed = |why: String| Attachment { trouble: Some(why), source: String::new(), ..file.clone() };
     if file.size.is_some_and(|size| size > inbox.limit()) {
         return failed(InboxError::TooLarge { limit: inbox.limit() }.to_string());
     }
     let mut attempt = 1;
     loop {
-        let into = match inbox.begin(channel.name(), &file.name) {
+        let into = match inbox.begin(place, &file.name) {
             Ok(into) => into,
             Err(error) => return failed(error.to_string()),
         };

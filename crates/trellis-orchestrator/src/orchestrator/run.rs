@@ -90,7 +90,16 @@ impl Orchestrator {
             supervisor.add(Arc::new(daemon)).await;
         }
         let (store, log) = (Arc::clone(&self.open_store.store), Arc::clone(log));
-        supervisor.add(Arc::new(OpsDaemon { hands: Arc::clone(hands), store, log, pulse: Pulse::default() })).await;
+        supervisor
+            .add(Arc::new(OpsDaemon {
+                hands: Arc::clone(hands),
+                store,
+                channels: Arc::clone(channels),
+                supervisor: Arc::downgrade(supervisor),
+                log,
+                pulse: Pulse::default(),
+            }))
+            .await;
         for door in &self.doors {
             supervisor.add(Arc::clone(door)).await;
         }

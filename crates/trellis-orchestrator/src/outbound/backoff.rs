@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// The longest wait, without jitter.
-const CAP: u64 = 25_000;
+const CAP: u64 = 60_000;
 
-/// The time before attempt `tried + 1`: 700 ms · 2^(tried − 1), at most 25 s, and up to a fifth more, which `seed` decides.
+/// The time before attempt `tried + 1`: 700 ms · 2^(tried − 1), at most a minute, and up to a fifth more, which `seed` decides.
 pub fn requeue_after(tried: u32, seed: u64) -> Duration {
     let base = 700_u64.saturating_mul(1_u64.checked_shl(tried.saturating_sub(1)).unwrap_or(u64::MAX)).min(CAP);
     // A multiplication spreads numbers that follow each other.

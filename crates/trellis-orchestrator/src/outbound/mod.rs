@@ -1,13 +1,14 @@
 //! The path of an outgoing message: rows of the outbox, in order for each chat and thread (orchestrator 7).
 //!
-//! **Invariant:** every row ends as sent, or as dead with its error; none is lost in between.
+//! **Invariant:** every row ends as sent, or as dead with its error; none is lost in between. Dead is what was refused for good, or waited for longer
+//! than the settings say; a question about a held call waits as long as it takes.
 
 mod backoff;
 mod redact;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -26,8 +27,10 @@ use crate::{
 
 /// Attempts in a row.
 const INLINE: u32 = 3;
-/// Times that a row is put back before it is dead.
-const REQUEUES: u32 = 3;
+/// Time after which a message that a failure held up says that it is late, in milliseconds.
+const LATE_MS: u64 = 60_000;
+/// The beginning of the keys of questions about held calls.
+const QUESTION: &str = "ask:";
 /// Time between two attempts in a row.
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -37,7 +40,7 @@ const MAX_CHARS: usize = 14_000;
 const ANSWER_FILE: &str = "answer.md";
 
 /// Room in a part for the prefix of a repeated message.
-const MARK_ROOM: usize = 16;
+const MARK_ROOM: usize = 48;
 
 /// The channels by name.
 pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
@@ -50,6 +53,11 @@ pub struct Outbox {
     /// The prefix of a message that may have been sent before.
     mark: &'static str,
     language: Language,
+    /// The time for which a message waits for its channel, in milliseconds.
+    patience: u64,
+    /// The last failures of channels, by name, and the time before which nothing is known.
+    failures: Arc<Mutex<BTreeMap<String, u64>>>,
+    since: u64,
     posted: Arc<Notify>,
     /// Its pulse.
     pub(crate) pulse: Arc<Pulse>,
@@ -58,13 +66,20 @@ pub struct Outbox {
 impl Outbox {
     /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
-        Self { queue, mask, mark, language: Language::default(), posted: Arc::default(), pulse: Arc::default() }
+        let (language, patience, since) = (Language::default(), 24 * 3600 * 1000, now());
+        Self { queue, mask, mark, language, patience, failures: Arc::default(), since, posted: Arc::default(), pulse: Arc::default() }
     }
 
     /// Sets the language of its notice that a text became a file.
     #[must_use]
     pub fn language(self, language: Language) -> Self {
         Self { language, ..self }
+    }
+
+    /// Sets the time for which a message waits for a channel that fails.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { patience: millis(patience), ..self }
     }
 
     /// Puts a message in, in parts if its channel needs them; returns the number of its last row. The same key makes the same rows.
@@ -131,7 +146,14 @@ impl Outbox {
             None => Err(ChannelError::new("channel_not_found", format!("there is no channel `{}`", place.provider)).finally()),
         };
         match outcome {
-            Ok(receipt) => self.queue.sent(row.n, &receipt, now()).await,
+            Ok(receipt) => {
+                self.queue.sent(row.n, &receipt, now()).await?;
+                if row.error.is_some() {
+                    // The channel is back: what waits for it need not wait longer.
+                    self.queue.hurry(&place.provider, now()).await?;
+                }
+                Ok(())
+            }
             Err(error) if error.reach == Reach::Unsent => {
                 let wait = error.after.unwrap_or(BETWEEN);
                 self.queue.postpone(row.n, after(wait)).await
@@ -139,7 +161,9 @@ impl Outbox {
             Err(error) => {
                 let tried = row.attempts + 1;
                 let wait = error.after.unwrap_or_else(|| requeue_after(tried, row.n.unsigned_abs()));
-                let due = (!error.is_final && tried <= REQUEUES).then(|| after(wait));
+                self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(place.provider.clone(), now());
+                let is_in_time = row.message.key.starts_with(QUESTION) || now() < row.queued.saturating_add(self.patience);
+                let due = (!error.is_final && is_in_time).then(|| after(wait));
                 self.queue.unsent(row.n, &error.code, &error.message, due).await
             }
         }
@@ -153,8 +177,10 @@ impl Outbox {
         rendering: Rendering,
     ) -> Result<Result<String, ChannelError>, QueueError> {
         let (mut last, mut message) = (1, row.message.clone());
+        let late = self.lateness(row);
         loop {
-            let outcome = channel.send(&message, rendering).await;
+            let text = format!("{}{}", late.as_deref().unwrap_or_default(), message.text);
+            let outcome = channel.send(&Outgoing { text, ..message.clone() }, rendering).await;
             let marked = message.file.as_mut().unwrap_or(&mut message.text);
             if let Err(ChannelError { reach: Reach::Unknown, .. }) = outcome
                 && !marked.starts_with(self.mark)
@@ -169,6 +195,20 @@ impl Outbox {
             tokio::time::sleep(BETWEEN).await;
         }
     }
+
+    /// What a message says first that a failure of its channel, or a pause of this program, held up; a file says it in the message before.
+    fn lateness(&self, row: &OutboxRow) -> Option<String> {
+        let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&row.message.place.provider).copied();
+        let is_held_up = row.error.is_some() || failed.unwrap_or(self.since) >= row.queued;
+        let waited = now().saturating_sub(row.queued);
+        (is_held_up && waited >= LATE_MS && row.message.file.is_none())
+            .then(|| self.language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
+    }
+}
+
+/// The milliseconds of a time.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the moment after a wait from now, in milliseconds since 1970.

@@ -145,13 +145,89 @@ async fn what_cannot_be_sent_is_a_dead_letter() {
     assert_eq!(codes, [("one".to_owned(), "msg_too_long".to_owned()), ("three".to_owned(), "channel_not_found".to_owned())]);
 }
 
-// orchestrator 7.1: 700 · 2^(n−1) ms, at most 25 s, jitter of 0 to 20 %
+// orchestrator 7.1: 700 · 2^(n−1) ms, at most a minute, jitter of 0 to 20 %
 #[test]
 fn the_wait_grows_to_its_cap() {
-    for (tried, base) in [(1, 700), (2, 1400), (3, 2800), (6, 22_400), (7, 25_000), (99, 25_000)] {
+    for (tried, base) in [(1, 700), (2, 1400), (3, 2800), (6, 22_400), (7, 44_800), (8, 60_000), (99, 60_000)] {
         let waits: Vec<Duration> = (0..500).map(|seed| requeue_after(tried, seed)).collect();
         let (least, most) = (waits.iter().min().expect("waits"), waits.iter().max().expect("waits"));
         assert!(*least >= Duration::from_millis(base) && *most <= Duration::from_millis(base + base / 5), "{tried}: {least:?} {most:?}");
         assert!(*most > Duration::from_millis(base + base / 10), "{tried}: there is jitter");
     }
+}
+
+/// An outbox with a channel that fails in this way until `failures` is emptied.
+fn failing(failure: ChannelError, patience: Duration) -> (tempfile::TempDir, Queue, Outbox, Arc<Fake>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = Vault::open_with_key_file(&folder.path().join("s.json"), &folder.path().join("m.key")).expect("a vault");
+    let queue = Queue::open(&folder.path().join("queue.db")).expect("a queue");
+    let outbox = Outbox::new(queue.clone(), SecretMask::new(Arc::new(vault)), "(again) ").patience(patience);
+    (folder, queue, outbox, Arc::new(Fake { failures: Mutex::new(vec![failure; 1000]), ..Fake::default() }))
+}
+
+/// Waits until a condition of the queue holds.
+async fn until(queue: &Queue, holds: impl AsyncFn(&Queue) -> bool) {
+    while !holds(queue).await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Serves for as long as something is done beside it.
+async fn serve_during(outbox: &Outbox, fake: &Arc<Fake>, done: impl Future<Output = ()>) {
+    let channels: Channels = [("fake".to_owned(), Arc::clone(fake) as Arc<dyn Channel>)].into();
+    tokio::select! {
+        failed = outbox.serve(&channels) => failed.expect("it goes on"),
+        () = done => {}
+        () = tokio::time::sleep(Duration::from_secs(60)) => panic!("it takes too long"),
+    }
+}
+
+// orchestrator 7.1: an outage makes no dead letter: what waits is sent once the channel is back, in order, and says that it is late
+#[tokio::test]
+async fn answers_outlive_an_outage() {
+    let (_folder, queue, outbox, fake) = failing(ChannelError::new("http-503", "away"), Duration::from_secs(24 * 3600));
+    let begun = now() - 5 * 60_000;
+    for (key, text) in [("1", "one"), ("2", "two")] {
+        queue.post(Outgoing::new(ChatPlace::new("fake", "a"), text, key), begun).await.expect("posted");
+    }
+    let has_failed = async |queue: &Queue| queue.posted("1").await.expect("asked").expect("there").attempts >= 3;
+    let outage = async {
+        until(&queue, has_failed).await;
+        assert!(queue.in_state(RowState::Dead).await.expect("rows").is_empty());
+        fake.failures.lock().expect("no panic").clear();
+        until(&queue, async |queue| queue.is_flushed().await.expect("asked")).await;
+    };
+    serve_during(&outbox, &fake, outage).await;
+    assert_eq!(*fake.sent.lock().expect("no panic"), ["(late by 5 min) one", "(late by 5 min) two"]);
+}
+
+// orchestrator 7.1: what waited for longer than the settings say is dead; a question about a held call never is, unless it is refused for good
+#[tokio::test]
+async fn only_a_question_waits_for_ever() {
+    let (_folder, queue, outbox, fake) = failing(ChannelError::new("http-503", "away"), Duration::ZERO);
+    for (chat, key) in [("a", "said"), ("b", "ask:7")] {
+        outbox.post(Outgoing::new(ChatPlace::new("fake", chat), key, key)).await.expect("posted");
+    }
+    let is_tried = async |queue: &Queue| queue.posted("ask:7").await.expect("asked").expect("there").attempts >= 2;
+    let outage = async {
+        until(&queue, is_tried).await;
+        let dead: Vec<String> = queue.in_state(RowState::Dead).await.expect("rows").into_iter().map(|row| row.message.key).collect();
+        assert_eq!(dead, ["said"]);
+        *fake.failures.lock().expect("no panic") = vec![ChannelError::new("channel_not_found", "gone").finally(); 1000];
+        until(&queue, async |queue| queue.is_flushed().await.expect("asked")).await;
+    };
+    serve_during(&outbox, &fake, outage).await;
+    assert_eq!(queue.in_state(RowState::Dead).await.expect("rows").len(), 2);
+}
+
+// orchestrator 7.1: a channel that is back gets everything that waits for it at once
+#[tokio::test]
+async fn what_waits_for_a_channel_that_is_back_waits_no_longer() {
+    let (_folder, queue, ..) = failing(ChannelError::new("http-503", "away"), Duration::ZERO);
+    let n = queue.post(Outgoing::new(ChatPlace::new("fake", "a"), "one", "1"), 1).await.expect("posted");
+    queue.unsent(n, "http-503", "away", Some(u64::MAX / 4)).await.expect("noted");
+    queue.hurry("other", 10).await.expect("hurried");
+    assert!(queue.sendable(10).await.expect("rows").is_empty());
+    queue.hurry("fake", 10).await.expect("hurried");
+    assert_eq!(queue.sendable(10).await.expect("rows").len(), 1);
 }

@@ -29,7 +29,7 @@ pub(crate) use self::questions::ASK_AGAIN_MS;
 pub use self::{
     inbound::{InboundRow, Stored},
     outbox::{OutboxRow, QuestionState, RowState, is_later},
-    questions::AskedCall,
+    questions::{AskedCall, WaitingCall},
     reactions::ReactionRow,
     requests::FileRequest,
 };
@@ -38,7 +38,7 @@ pub use self::{
 const VERSION: i64 = FORMS.len() as i64;
 
 /// Statements that make each form of the tables out of the one before, from none on.
-const FORMS: [&str; 5] = [
+const FORMS: [&str; 6] = [
     TABLES,
     "
 -- The last message that had come in when a message began to be sent: what was said up to there is no answer to it.
@@ -86,6 +86,12 @@ create table notes (
   call text primary key,
   day text not null, line text not null, equal integer not null, stored integer not null
 ) without rowid;
+",
+    "
+-- When a call began to wait for somebody, and whether those who may decide were told beside its chat.
+alter table questions add column since integer not null default 0;
+alter table questions add column told integer not null default 0;
+update questions set since = unixepoch() * 1000;
 ",
 ];
 

@@ -220,6 +220,16 @@ impl Queue {
         self.run(move |tables| tables.execute(command, (n, signed(due))).map(drop)).await
     }
 
+    /// Makes messages due that wait for a channel which failed, and is back.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn hurry(&self, provider: &str, now: u64) -> Result<(), QueueError> {
+        let provider = provider.to_owned();
+        let command = "update outbox set due = ?2 where state = 'queued' and provider = ?1 and code is not null and due > ?2";
+        self.run(move |tables| tables.execute(command, (provider, signed(now))).map(drop)).await
+    }
+
     /// Notes that a message may have been sent, so that it has `mark` in front when it is sent again.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::{
     moments::{signed, unsigned},
     outbox::RowState,
 };
-use crate::message::ChatPlace;
+use crate::message::{ChatPlace, now};
 
 /// A call that a chat was asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +22,20 @@ pub struct AskedCall {
     pub again: u32,
 }
 
-/// The messages that ask about a call: `ask:CALL`, and `ask:CALL:again-N` where it is asked again.
-const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%')";
+/// A call that waits for a decision, and since when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingCall {
+    /// The call, as it was asked about.
+    pub asked: AskedCall,
+    /// The time since which it waits, in milliseconds since 1970.
+    pub since: u64,
+    /// True if those who may decide were told beside its chat.
+    pub is_told: bool,
+}
+
+/// The messages that ask about a call: `ask:CALL`, `ask:CALL:again-N` where it is asked again, and `up:CALL:N` to those who may decide.
+const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%'
+                     or outbox.key like 'up:' || questions.call || ':%')";
 
 /// Milliseconds until a chat is asked again about a call that was deferred: an hour.
 pub(crate) const ASK_AGAIN_MS: u64 = 3_600_000;
@@ -48,13 +60,36 @@ impl Queue {
             }
             for call in calls.iter().filter(|call| !known.contains(call)) {
                 let command =
-                    "insert into questions (call, session, provider, chat, thread) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
+                    "insert into questions (call, session, provider, chat, thread, since) values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing";
                 let thread = place.thread.as_deref().unwrap_or_default();
-                tables.execute(command, (call, &session, &place.provider, &place.chat, thread))?;
+                tables.execute(command, (call, &session, &place.provider, &place.chat, thread, signed(now())))?;
             }
             Ok(())
         })
         .await
+    }
+
+    /// The calls that wait for a decision, those first that wait longest.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn waiting_calls(&self) -> Result<Vec<WaitingCall>, QueueError> {
+        let query = "select call, session, provider, chat, thread, again, since, told from questions order by since";
+        self.run(move |tables| {
+            let mut statement = tables.prepare_cached(query)?;
+            let waiting = |row: &Row<'_>| Ok(WaitingCall { asked: asked(row)?, since: unsigned(row.get(6)?), is_told: row.get(7)? });
+            statement.query_map([], waiting)?.collect()
+        })
+        .await
+    }
+
+    /// Notes that those who may decide were told of a call.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn note_telling(&self, call: &str) -> Result<(), QueueError> {
+        let call = call.to_owned();
+        self.run(move |tables| tables.execute("update questions set told = 1 where call = ?1", [call]).map(drop)).await
     }
 
     /// The call that a message asked about, by the name that the provider gave to the message.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{SecretKind, context, known, numbers};
+use super::{SecretKind, numbers, patterns::PATTERNS};
 
 /// The delimiters of a reference.
 const OPEN: &str = "{{secret:";
@@ -30,9 +30,9 @@ pub struct Finding {
 /// ```
 pub fn find(text: &str, before: Option<&str>) -> Vec<Finding> {
     let references: Vec<Range<usize>> = references(text).map(|(place, _)| place).collect();
-    let expected = before.and_then(|before| context::expected(text, before));
-    // Secrets that are known by their form come first: another finding in the same place is part of one.
-    let found = known::known(text).chain(numbers::numbers(text)).chain(entropy(text)).chain(context::announced(text)).chain(expected);
+    let expected = before.and_then(|before| PATTERNS.expected(text, before));
+    // What is declared secret is a secret whole; other findings in the same place are part of it.
+    let found = PATTERNS.find(text).chain(numbers::numbers(text)).chain(entropy(text)).chain(expected);
     let mut found: Vec<(usize, Finding)> = found.map(|(kind, range)| Finding { kind, range }).enumerate().collect();
     found.retain(|(_, Finding { range, .. })| !range.is_empty() && !touches(&references, range));
     found.sort_by_key(|(_, finding)| finding.range.start);
@@ -87,9 +87,20 @@ pub(super) fn touches(places: &[Range<usize>], range: &Range<usize>) -> bool {
 
 /// Words that only a machine makes: long, of mixed letters and digits, with no order in them. Hashes and ids of one case are none.
 fn entropy(text: &str) -> impl Iterator<Item = (SecretKind, Range<usize>)> {
-    let is_inner = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '+' | '/' | '=');
+    let is_inner = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '+' | '/');
     let words = text.split(move |char| !is_inner(char)).map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word));
-    words.filter(|(_, word)| is_random(word)).map(|(start, word)| (SecretKind::Secret, start..start + word.len()))
+    let words = words.filter(|(_, word)| is_random(word)).map(|(start, word)| (start, without_path(&text[..start], word)));
+    words.map(|(start, word)| {
+        let padding = text[start + word.len()..].bytes().take(2).take_while(|byte| *byte == b'=').count();
+        (SecretKind::Secret, start..start + word.len() + padding)
+    })
+}
+
+/// A word of an address without the plain name behind its last slash.
+fn without_path<'t>(before: &str, word: &'t str) -> &'t str {
+    let is_address = before.rsplit(char::is_whitespace).next().is_some_and(|start| start.contains("://"));
+    let plain = word.rsplit_once('/').filter(|(_, name)| is_address && name.chars().all(|char| char.is_ascii_alphabetic()));
+    plain.map_or(word, |(front, _)| front)
 }
 
 fn is_random(word: &str) -> bool {

@@ -8,14 +8,15 @@
 //!
 //! **Invariant:** a sealed text has no byte of a secret that was found; if the vault fails, `[redacted:kind]` takes its place.
 
-mod context;
 mod find;
-mod known;
 mod numbers;
+mod patterns;
+mod value;
 mod vault_values;
 
 use std::{fmt, ops::Range, sync::Arc};
 
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use trellis_host::secrets::Vault;
 
@@ -29,7 +30,8 @@ const FOUND: &str = "inbound.";
 const MIN_NAMED_LENGTH: usize = 8;
 
 /// The kind of a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretKind {
     /// A word that opens something.
     Password,

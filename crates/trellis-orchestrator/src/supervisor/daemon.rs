@@ -5,13 +5,24 @@ use serde::Serialize;
 
 /// A service failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct DaemonError(pub String);
+#[error("{why}")]
+pub struct DaemonError {
+    /// The reason.
+    pub why: String,
+    /// True if the cause lies outside of the program, such as a full disk or a store that is away: it is gone some day, without anybody who starts the
+    /// service.
+    pub is_outside: bool,
+}
 
 impl DaemonError {
     /// The failure of an error.
     pub fn of(error: impl std::fmt::Display) -> Self {
-        Self(error.to_string())
+        Self { why: error.to_string(), is_outside: false }
+    }
+
+    /// The failure of an error whose cause lies outside of the program.
+    pub fn outside(error: impl std::fmt::Display) -> Self {
+        Self { is_outside: true, ..Self::of(error) }
     }
 }
 

@@ -125,7 +125,7 @@ impl Keeper {
                 ended = &mut work.0 => return match ended {
                     Ok(Ok(())) => End::Over,
                     Ok(Err(error)) => End::Failed(error),
-                    Err(error) => End::Failed(DaemonError(format!("it panicked: {error}"))),
+                    Err(error) => End::Failed(DaemonError::of(format!("it panicked: {error}"))),
                 },
                 order = self.orders.recv() => match order {
                     None => return End::Abandoned,
@@ -146,7 +146,7 @@ impl Keeper {
                     Some(why) => {
                         late += 1;
                         if late >= MAX_LATE_ANSWERS {
-                            return End::Failed(DaemonError(format!("it was started again: {why}")));
+                            return End::Failed(DaemonError::of(format!("it was started again: {why}")));
                         }
                         self.set(|status| status.error = Some(why));
                     }
@@ -195,7 +195,7 @@ impl Keeper {
                 return Next::Live;
             }
             End::Failed(error) => {
-                let next = self.restarts.next(Instant::now(), ran);
+                let next = self.restarts.next(Instant::now(), ran, error.is_outside);
                 self.enter(if next.is_some() { DaemonState::Waiting } else { DaemonState::Down }, Some(error.to_string()));
                 self.started();
                 return next.map_or(Next::Rest, Next::Wait);

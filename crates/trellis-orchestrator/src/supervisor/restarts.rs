@@ -21,16 +21,18 @@ pub(super) struct Restarts {
 }
 
 impl Restarts {
-    /// The wait before the next restart of a service that ran for `ran`; `None` after too many.
-    pub(super) fn next(&mut self, now: Instant, ran: Duration) -> Option<Duration> {
+    /// The wait before the next restart of a service that ran for `ran`; `None` after too many. A failure whose cause is outside does not count.
+    pub(super) fn next(&mut self, now: Instant, ran: Duration, is_outside: bool) -> Option<Duration> {
         self.moments.retain(|moment| now.duration_since(*moment) < RESTART_WINDOW);
-        if self.moments.len() >= MAX_RESTARTS {
+        if !is_outside && self.moments.len() >= MAX_RESTARTS {
             return None;
         }
         // A service that ran for longer than the longest wait failed for another reason.
         let wait =
             self.wait.filter(|_| ran < MAX_RESTART_BACKOFF).map_or(FIRST_RESTART_BACKOFF, |wait| (wait * 2).min(MAX_RESTART_BACKOFF));
-        self.moments.push_back(now);
+        if !is_outside {
+            self.moments.push_back(now);
+        }
         self.wait = Some(wait);
         Some(wait)
     }

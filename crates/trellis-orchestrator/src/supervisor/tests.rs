@@ -57,6 +57,7 @@ impl Daemon for Fake {
         self.note("run");
         match self.name {
             "fails" => return Err(DaemonError::of("out of paper")),
+            "waits" => return Err(DaemonError::outside("no space left")),
             "panics" => panic!("what now"),
             _ => {}
         }
@@ -219,4 +220,16 @@ async fn what_is_over_has_ended() {
     fake.over.notify_one();
     sleep(Duration::from_secs(600)).await;
     assert_eq!((state(&supervisor, "a"), fake.runs.load(Ordering::SeqCst)), (DaemonState::Ended, 1));
+}
+
+// orchestrator 8.3: a cause outside of the program never counts towards giving up
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_leaves_no_service_down() {
+    let supervisor = Supervisor::default();
+    let fake = Fake::new("waits", &Log::default());
+    supervisor.add(Arc::clone(&fake) as Arc<dyn Daemon>).await;
+    while fake.runs.load(Ordering::SeqCst) < 40 {
+        sleep(Duration::from_secs(1)).await;
+        assert_ne!(supervisor.status("waits").expect("it is there").state, DaemonState::Down);
+    }
 }

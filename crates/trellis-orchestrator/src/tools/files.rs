@@ -7,7 +7,10 @@ use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
 use super::{Hands, Returned, folder::Folder, function, run_blocking, text};
-use crate::{channel::INBOX, message::ChatPlace};
+use crate::{
+    channel::{INBOX, folder_of},
+    message::ChatPlace,
+};
 
 /// Bytes of a text that a tool returns.
 pub(super) const MAX_RESULT: usize = 64 << 10;
@@ -55,16 +58,19 @@ impl FileCall<'_> {
         Folder::open(&self.hands.files_folder()?)
     }
 
-    /// The folder that a path is read from, and the path in it: the folder of files, or that of files from people.
+    /// The folder that a path is read from, and the path in it: the folder of files, or that of the files which people sent in this chat.
     fn read_from(&self) -> Result<(Folder, &str), ToolError> {
         let path = self.text("path");
         match path.strip_prefix(INBOX).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
             None => Ok((self.folder()?, path)),
             Some(rest) => {
-                // Until somebody sends a file, there is no such folder.
-                let missing = |_| ToolError::coded("not_found", "nobody has sent a file").finally();
-                let folder = Folder::open(&self.hands.workspace.path(INBOX)).map_err(missing)?;
-                Ok((folder, rest.trim_start_matches('/')))
+                // Until somebody sends a file here, there is no such folder; files of other chats are not there either.
+                let missing = || ToolError::coded("not_found", "nobody has sent such a file here").finally();
+                let own = folder_of(self.place).to_string_lossy().into_owned();
+                let inner = path.strip_prefix(&*own).filter(|inner| inner.is_empty() || inner.starts_with('/'));
+                let inner = inner.or_else(|| rest.trim_matches('/').is_empty().then_some("")).ok_or_else(missing)?;
+                let folder = Folder::open(&self.hands.workspace.path(&own)).map_err(|_| missing())?;
+                Ok((folder, inner.trim_start_matches('/')))
             }
         }
     }

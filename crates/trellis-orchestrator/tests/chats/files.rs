@@ -33,7 +33,7 @@ async fn a_file_reaches_the_model_as_a_path() {
         provider.post_files(3, ANA, "look at this", &[FakeFile::new("my notes.txt", "buy milk")]);
         let said = chat.hear(3, "came: look at this").await.text;
         let path = path_in(&said);
-        assert!(path.starts_with(&format!("runtime/inbound-files/{}/2", provider.name())) && path.ends_with("-my_notes.txt"), "{path}");
+        assert!(path.starts_with(&format!("runtime/inbound-files/{}/c", provider.name())) && path.ends_with("-my_notes.txt"), "{path}");
         let address = provider.address().to_string();
         assert!(!said.contains("http") && !said.contains(&address) && said.contains("8 bytes"), "{said}");
         assert_eq!(fs::read_to_string(world.at(&path)).expect("there"), "buy milk");
@@ -70,7 +70,8 @@ async fn what_cannot_be_fetched_is_a_note() {
         }
         chat.stop().await;
         assert!(other.fetched().is_empty(), "{kind:?}");
-        let stored = fs::read_dir(world.at(&format!("runtime/inbound-files/{}", provider.name()))).map_or(0, Iterator::count);
+        let of_chats = fs::read_dir(world.at(&format!("runtime/inbound-files/{}", provider.name()))).into_iter().flatten().flatten();
+        let stored = of_chats.flat_map(|chat| fs::read_dir(chat.path())).flatten().count();
         assert_eq!(stored, 0, "{kind:?}");
     }
 }

@@ -235,3 +235,34 @@ async fn what_the_policy_blocks_is_not_asked_for() {
     assert!(chat.ask("run rm -rf /").await.contains("denied"));
     chat.leave().await;
 }
+
+// orchestrator 6.2: what waits for a person takes no place of `agent.runs`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_person_takes_no_place() {
+    let world = World::new(RUNS);
+    drop(world.opened().await);
+    fs::write(world.at("orchestrator.yaml"), "agent: { runs: 1 }\n").expect("written");
+    let mut chat = world.chat().await;
+    assert!(chat.ask("run touch done").await.contains("touch done"));
+    chat.say_in("other", "hello");
+    assert_eq!(chat.hear().await, "came: hello");
+    assert_eq!(chat.ask("no").await, "`shell` does not run.");
+    assert!(chat.hear().await.contains("denied"));
+    chat.leave().await;
+}
+
+// orchestrator 6.2: what nobody decides about in time does not run, and its chat is told
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_decides_does_not_run() {
+    let world = World::new(RUNS);
+    drop(world.opened().await);
+    fs::write(world.at("orchestrator.yaml"), "limits: { approval: 1s }\n").expect("written");
+    let mut chat = world.chat().await;
+    let question = chat.ask("run touch done").await;
+    let mut heard = [chat.hear().await, chat.hear().await];
+    heard.sort();
+    assert!(heard[0].contains(&format!("Nobody decided about `shell` ({}) in time", id_of(&question))), "{heard:?}");
+    assert!(heard[1].contains("denied"), "{heard:?}");
+    chat.leave().await;
+    assert!(!world.at("files/done").exists());
+}

@@ -193,6 +193,15 @@ impl Chat {
         self.say_at_once(&[text]);
     }
 
+    /// Says something in another chat of the same channel.
+    pub(crate) fn say_in(&mut self, chat: &str, text: &str) {
+        self.count += 1;
+        let (place, id) = (ChatPlace::new(&self.shared.name, chat), self.count.to_string());
+        let message =
+            Incoming { place, id, sender: "ana".into(), sender_name: "Ana".into(), text: text.to_owned(), at: now(), files: Vec::new() };
+        self.says.as_ref().expect("it is open").send(vec![message]).expect("somebody listens");
+    }
+
     /// Says several things that are read together.
     pub(crate) fn say_at_once(&mut self, texts: &[&str]) {
         let message = |text: &&str| {

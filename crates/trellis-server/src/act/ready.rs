@@ -1,8 +1,11 @@
 //! Checks that every graph can be run.
 
-use std::time::Duration;
+use std::{fmt, sync::OnceLock, time::Duration};
 
-use futures_util::future::try_join_all;
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, try_join_all},
+};
 use tokio::{sync::Mutex, time::Instant};
 use trellis_core::SessionId;
 use trellis_host::store::{Append, Head, Removal, SessionStatus, SessionStore, StoreError};
@@ -23,7 +26,28 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct StoreTrial(Mutex<Option<(Instant, Result<(), Trouble>)>>);
 
-/// Checks that every graph has a program and a store that can be written.
+/// What must work beside the graphs, where an application mounts them: the reason why it does not.
+#[derive(Default)]
+pub(crate) struct Readiness(OnceLock<Box<Unready>>);
+
+type Unready = dyn Fn() -> BoxFuture<'static, Option<String>> + Send + Sync;
+
+impl Readiness {
+    pub(crate) fn set<F>(&self, unready: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        drop(self.0.set(Box::new(move || unready().boxed())));
+    }
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Readiness")
+    }
+}
+
+/// Checks that every graph has a program and a store that can be written, and that the application around them works.
 ///
 /// # Errors
 /// One has not, or the server stops.
@@ -33,6 +57,11 @@ pub(crate) async fn ready(served: &Served) -> Result<(), Trouble> {
     }
     for graph in served.all() {
         graph.program()?;
+    }
+    if let Some(unready) = served.readiness.0.get()
+        && let Some(why) = unready().await
+    {
+        return Err(Trouble::new(Code::StoreUnavailable, why));
     }
     let mut last = served.trial.0.lock().await;
     if let Some((_, result)) = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {

@@ -16,11 +16,13 @@ pub enum Right {
     Operate,
     /// Read metrics.
     Metrics,
+    /// Write in the chat that is one's own, and read it: nothing of anybody else.
+    Chat,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Walk, Self::Approve, Self::Operate, Self::Metrics];
+    pub const ALL: [Self; 6] = [Self::Read, Self::Walk, Self::Approve, Self::Operate, Self::Metrics, Self::Chat];
 
     /// As a tokens file has it.
     pub fn as_str(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Right {
             Self::Approve => "approve",
             Self::Operate => "operate",
             Self::Metrics => "metrics",
+            Self::Chat => "chat",
         }
     }
 

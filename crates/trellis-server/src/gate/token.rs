@@ -144,7 +144,8 @@ impl Tokens {
         Self(Arc::new(Source::Open))
     }
 
-    /// The tokens of a file: a line each has the SHA-256 of a token in hexadecimal, its rights with commas between, and a label.
+    /// The tokens of a file: a line each has the SHA-256 of a token in hexadecimal, its rights with commas between, and a label. Without rights it has
+    /// `chat`.
     ///
     /// # Errors
     /// The file cannot be read, others may read it, a line is none, or there is no line.
@@ -180,6 +181,21 @@ impl Tokens {
             Source::One(known) => of(std::slice::from_ref(known)),
             Source::File(_, known, _) => of(&known.read().unwrap_or_else(PoisonError::into_inner)),
         }
+    }
+
+    /// Returns the labels whose tokens all have a right, each once.
+    pub fn labels_with(&self, right: Right) -> Vec<String> {
+        let mut labels: Vec<String> = match &*self.0 {
+            Source::Open => vec![ANYONE.to_owned()],
+            Source::One(known) => vec![known.label.to_string()],
+            Source::File(_, known, _) => {
+                known.read().unwrap_or_else(PoisonError::into_inner).iter().map(|known| known.label.to_string()).collect()
+            }
+        };
+        labels.sort_unstable();
+        labels.dedup();
+        labels.retain(|label| self.rights_of(label).has(right));
+        labels
     }
 
     /// Returns the owner of this token; without a token, anyone if none is needed.
@@ -238,11 +254,14 @@ fn read(path: &Path) -> Result<Vec<KnownToken>, BadTokens> {
 
 fn known(line: &str) -> Result<KnownToken, String> {
     let mut words = line.split_whitespace();
-    let (Some(digest), Some(rights), Some(label), None) = (words.next(), words.next(), words.next(), words.next()) else {
-        return Err("a line is the SHA-256 of a token, its rights with commas between, and a label".to_owned());
+    let (digest, rights, label) = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(digest), Some(rights), Some(label), None) => (digest, rights, label),
+        (Some(digest), Some(label), None, None) => (digest, Right::Chat.as_str(), label),
+        _ => return Err("a line is the SHA-256 of a token, its rights with commas between, and a label".to_owned()),
     };
-    let right =
-        |name| Right::named(name).ok_or_else(|| format!("there is no right `{name}`; there are read, walk, approve, operate, metrics"));
+    let right = |name| {
+        Right::named(name).ok_or_else(|| format!("there is no right `{name}`; there are read, walk, approve, operate, metrics, chat"))
+    };
     let rights = rights.split(',').map(right).collect::<Result<_, _>>()?;
     let digest = unhex(digest).ok_or("the first word is a SHA-256: 64 digits of hexadecimal")?;
     Ok(KnownToken { digest: in_words(digest), rights, label: label.into() })
@@ -290,6 +309,8 @@ mod tests {
         let line = format!("{} read,walk ana", hex(&Sha256::digest("t")));
         let token = known(&line).unwrap_or_else(|why| panic!("{why}"));
         assert!(token.rights.has(Right::Walk) && !token.rights.has(Right::Approve) && &*token.label == "ana");
+        let token = known(&format!("{} ana", hex(&Sha256::digest("t")))).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(Right::ALL.map(|right| token.rights.has(right)), [false, false, false, false, false, true]);
         for (line, why) in [("x read ana", "SHA-256"), (&*format!("{} fly ana", "0".repeat(64)), "no right `fly`"), ("x", "a line is")] {
             assert!(known(line).err().is_some_and(|message| message.contains(why)), "{line}");
         }
@@ -304,9 +325,9 @@ mod tests {
         let file = vec![line("a", "read,walk,approve"), line("b", "read,walk")];
         let tokens = Tokens(Arc::new(Source::File(PathBuf::new(), RwLock::new(file), watch::Sender::new(()))));
         let may = |tokens: &Tokens, label: &str| Right::ALL.map(|right| tokens.rights_of(label).has(right));
-        assert_eq!(may(&tokens, "ana"), [true, true, false, false, false]);
-        assert_eq!(may(&tokens, "bo"), [false; 5]);
-        assert_eq!((may(&Tokens::none(), ANYONE), may(&Tokens::known("t"), "local")), ([true; 5], [true; 5]));
+        assert_eq!(may(&tokens, "ana"), [true, true, false, false, false, false]);
+        assert_eq!(may(&tokens, "bo"), [false; 6]);
+        assert_eq!((may(&Tokens::none(), ANYONE), may(&Tokens::known("t"), "local")), ([true; 6], [true; 6]));
     }
 
     #[test]

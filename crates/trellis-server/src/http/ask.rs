@@ -60,6 +60,7 @@ impl FromRequest<Arc<App>> for Ask {
             (None, Some(_)) => return Err(internal().into()),
         };
         if let Some(right) = route.right {
+            let right = if route.has_chats && caller.rights.has(Right::Chat) { Right::Chat } else { right };
             admit(&caller, right)?;
         }
         let bad = |why: String| Problem(Trouble::new(Code::BadRequest, why));

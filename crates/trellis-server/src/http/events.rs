@@ -27,6 +27,11 @@ pub(super) async fn session(ask: Ask) -> Answered {
 }
 
 pub(super) async fn server(ask: Ask) -> Answered {
+    // Whoever has a chat, and reads nothing else, hears of that chat.
+    let chat = (!ask.caller.rights.has(Right::Read)).then(|| ask.caller.label.clone());
+    if chat.is_some() {
+        ask.admit(if ask.query("session").is_some() || ask.query("graph").is_some() { Right::Read } else { Right::Chat })?;
+    }
     let graph = match ask.query("graph") {
         Some(name) => Some(ask.app.served.graph(Some(name))?.name.clone()),
         None => None,
@@ -44,7 +49,8 @@ pub(super) async fn server(ask: Ask) -> Answered {
     }
     let since = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let permit = ask.app.rates.stream(&ask.caller.label, &ask.app.settings.bounds)?;
-    let (app, is_seed, has_texts) = (ask.app.clone(), ask.route.is_alias, ask.wants_texts());
+    let (app, has_texts) = (ask.app.clone(), ask.wants_texts());
+    let scope = server_events::Scope { graph, chat, is_seed: ask.route.is_alias };
     // Before the response begins: whoever has its headers misses nothing.
     let followers: Vec<_> = followers.into_iter().map(|follower| (follower, app.served.hub.feed(None))).collect();
     let begin = server_events::Begin::of(&app.served.hub, since.as_deref(), admitted(&ask));
@@ -55,7 +61,7 @@ pub(super) async fn server(ask: Ask) -> Answered {
             async move { follower.run(&sink, None, feed).await }
         });
         let followed: Vec<_> = followed.map(tokio::spawn).collect();
-        server_events::run(&app, &sink, begin, graph.as_deref(), is_seed).await;
+        server_events::run(&app, &sink, begin, &scope).await;
         followed.iter().for_each(tokio::task::JoinHandle::abort);
     }))
 }

@@ -112,6 +112,8 @@ pub struct ExtraRoute {
     method: &'static str,
     path: &'static str,
     right: Right,
+    /// A right that is enough, too.
+    or: Option<Right>,
     query: &'static [&'static str],
     run: Arc<RunExtra>,
 }
@@ -122,7 +124,13 @@ impl ExtraRoute {
     where
         F: Future<Output = Result<ExtraReply, Trouble>> + Send + 'static,
     {
-        Self { method, path, right, query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
+        Self { method, path, right, or: None, query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
+    }
+
+    /// Sets another right that is enough.
+    #[must_use]
+    pub fn or(self, right: Right) -> Self {
+        Self { or: Some(right), ..self }
     }
 
     /// Sets the parameters of its query.
@@ -140,7 +148,9 @@ impl ExtraRoute {
         let (mut parts, body) = request.into_parts();
         let internal = || Trouble::new(Code::Internal, Code::Internal.title()).logged("a route without gates");
         let Caller { rights, label } = parts.extensions.get::<Caller>().cloned().ok_or_else(internal)?;
-        ask::admit(&Caller { rights, label: Arc::clone(&label) }, self.right)?;
+        if !self.or.is_some_and(|or| rights.has(or)) {
+            ask::admit(&Caller { rights, label: Arc::clone(&label) }, self.right)?;
+        }
         let bad = |why: String| Problem(Trouble::new(Code::BadRequest, why));
         let path = RawPathParams::from_request_parts(&mut parts, app).await.map_err(|error| bad(error.to_string()))?;
         let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();

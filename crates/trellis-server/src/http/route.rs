@@ -15,6 +15,8 @@ pub(super) struct Route {
     pub(super) path: &'static str,
     /// The right that it requires; `None` for a public one.
     pub(super) right: Option<Right>,
+    /// True if the right `chat` is enough: its handler tells of one's own chat only then.
+    pub(super) has_chats: bool,
     pub(super) summary: &'static str,
     pub(super) query: &'static [Parameter],
     /// The headers that it reads.

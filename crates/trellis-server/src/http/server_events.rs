@@ -44,9 +44,21 @@ impl Begin {
     }
 }
 
-/// Sends events until the client is gone or may not see them any more, or the server stops. Those of `/events` of the seed have `reload` among them.
-pub(super) async fn run(app: &App, sink: &EventSink, begin: Begin, graph: Option<&str>, is_seed: bool) {
-    let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
+/// The part of the events that a stream has.
+#[derive(Default)]
+pub(super) struct Scope {
+    /// Of this graph only.
+    pub(super) graph: Option<Arc<str>>,
+    /// What is told of the chat of this label, and nothing else.
+    pub(super) chat: Option<Arc<str>>,
+    /// With `reload`, as `/events` of the seed.
+    pub(super) is_seed: bool,
+}
+
+/// Sends events until the client is gone or may not see them any more, or the server stops.
+pub(super) async fn run(app: &App, sink: &EventSink, begin: Begin, scope: &Scope) {
+    let (graph, chat, is_seed) = (scope.graph.as_deref(), scope.chat.as_deref(), scope.is_seed);
+    let mut stream = ServerStream { app, sink, graph, chat, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
     // A client that is gone receives nothing.
     let _ = stream.follow(begin).await;
 }
@@ -55,6 +67,8 @@ struct ServerStream<'s> {
     app: &'s App,
     sink: &'s EventSink,
     graph: Option<&'s str>,
+    /// The only chat that it tells of, if there is one.
+    chat: Option<&'s str>,
     is_seed: bool,
     /// Sessions that moved and were not told yet.
     moved: BTreeMap<Arc<str>, BTreeSet<SessionId>>,
@@ -99,6 +113,10 @@ impl ServerStream<'_> {
 
     async fn tell(&mut self, number: u64, news: ServerNews) -> Result<(), Gone> {
         self.newest = Some(number);
+        let is_hidden = self.chat.is_some_and(|own| !matches!(&news, ServerNews::Extra { chat: Some(chat), .. } if **chat == *own));
+        if is_hidden {
+            return Ok(());
+        }
         let is_other = |graph: &Arc<str>| self.graph.is_some_and(|only| *only != **graph);
         let id = format!("{}-{number}", self.app.served.hub.boot);
         match news {
@@ -154,7 +172,7 @@ impl ServerStream<'_> {
                 self.moved.get_mut(&graph).map(|moved| moved.remove(&session));
                 self.sink.send("removed", Some(&id), &json!({ "graph": graph, "session": session })).await
             }
-            ServerNews::Extra { event, data } => self.sink.send(event, Some(&id), &data).await,
+            ServerNews::Extra { event, data, .. } => self.sink.send(event, Some(&id), &data).await,
             ServerNews::Closed => Ok(()),
         }
     }

@@ -100,7 +100,8 @@ impl Day {
     /// Returns a request to the dashboard of the program that began last.
     fn curl(&self, method: &str, path: &str) -> Command {
         let log = fs::read_to_string(self.sandbox.path().join("log")).unwrap();
-        let address = log.lines().rev().find_map(|line| line.strip_prefix("dashboard  ")).and_then(|line| line.split_once("/#")).unwrap().0;
+        let address = log.lines().rev().find_map(|line| line.strip_prefix("dashboard  ")).unwrap();
+        let address = address.split_once("/#").map_or(address.trim_end_matches('/'), |(address, _)| address);
         let head = format!("Authorization: Bearer {DASHBOARD}");
         let mut curl = Command::new("curl");
         curl.args(["-s", "-f", "-X", method, "-H", &head, "-H", "Content-Type: application/json", &format!("{address}{path}")]);

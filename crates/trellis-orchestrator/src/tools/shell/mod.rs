@@ -1,6 +1,9 @@
 //! The shell: `sh -c` in the folder of files, in a process group of its own, and in a sandbox if the settings ask for one (orchestrator 6). The
 //! policy decides which lines may run; `rules.rs` has the rules that the settings add to it.
+//!
+//! **Invariant:** a line that was cut off with the program runs a second time only after another approval; what is left of it is ended first.
 
+mod mark;
 mod rules;
 mod sandbox;
 
@@ -13,7 +16,8 @@ use tokio::{
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-pub(crate) use self::sandbox::obstacle;
+use self::mark::Mark;
+pub(crate) use self::{mark::end_orphans, sandbox::obstacle};
 use super::{
     Hands, Returned,
     files::{MAX_RESULT, beginning},
@@ -21,7 +25,7 @@ use super::{
     references::FilledCommand,
     run_blocking, stored, text,
 };
-use crate::config::Sandbox;
+use crate::{config::Sandbox, message::Outgoing};
 
 /// Variables that a command has.
 const ENVIRONMENT: [&str; 3] = ["PATH", "HOME", "LANG"];
@@ -46,7 +50,8 @@ impl Drop for ProcessGroup {
 async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
     let filling = Arc::clone(&hands);
-    let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&place, text(&args, "command"))).await?;
+    let of_chat = place.clone();
+    let FilledCommand { line, variables: values } = run_blocking(move || filling.filled_command(&of_chat, text(&args, "command"))).await?;
     let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
     let files = hands.files_folder()?;
     let mut command = match hands.settings.shell.sandbox {
@@ -56,12 +61,27 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     command.arg("-c").arg(line).current_dir(files).env_clear().envs(variables);
     command.envs(values.iter().map(|(name, value)| (name, value.as_str())));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
-    let mut child = command.spawn().map_err(|error| stored(format!("the shell cannot be started: {error}")))?;
+    let (marking, key) = (Arc::clone(&hands), context.idempotency_key.to_string());
+    let Some(mark) = run_blocking(move || Mark::begin(&marking.workspace, &key).map_err(stored)).await? else {
+        let said = hands.settings.language.text("shell_cut_off").to_owned();
+        hands.outbox.post(Outgoing::new(place, said, format!("cut:{}", context.idempotency_key))).await.map_err(stored)?;
+        let why = "the command was cut off with the program, and may have been carried out in part; look before you ask for it again";
+        return Err(ToolError::coded("cut_off", why).finally());
+    };
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            mark.end();
+            return Err(stored(format!("the shell cannot be started: {error}")));
+        }
+    };
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     let _group = ProcessGroup(group);
+    let mark = run_blocking(move || mark.with_group(group).map_err(stored)).await?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let (output, errors) = tokio::join!(bounded(out), bounded(err));
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
+    mark.end();
     let shown = |(text, is_cut): (String, bool)| if is_cut { format!("{text}\n[cut]") } else { text };
     let (output, errors) = (shown(output), shown(errors));
     let (output, errors) = run_blocking(move || Ok((hands.mask.masked(&output), hands.mask.masked(&errors)))).await?;

@@ -148,6 +148,7 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         id: "follow_server",
         path: "/api/events",
+        has_chats: true,
         summary: "Streams what happens in the server.",
         query: &[GRAPH, parameter("session", "string", "At most 16 sessions, with commas between, that are streamed besides.")],
         headers: &["Last-Event-ID"],

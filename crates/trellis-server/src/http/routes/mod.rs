@@ -62,6 +62,7 @@ const USUAL: Route = Route {
     method: "GET",
     path: "",
     right: Some(Right::Read),
+    has_chats: false,
     summary: "",
     query: &[],
     headers: &[],
