@@ -122,7 +122,7 @@ impl SkillCard {
             mistake("timeout", "`timeout` is no time at all".to_owned(), "write one such as `30s`");
         }
         if keys.risk.is_some_and(|risk| !(0.0..=100.0).contains(&risk)) {
-            mistake("`risk` is no number from 0 to 100".to_owned(), "write one such as `risk: 5`");
+            mistake("risk", "`risk` is no number from 0 to 100".to_owned(), "write one such as `risk: 5`");
         }
         for path in &keys.backup {
             if let Err(why) = paths::resolve(workspace, state, path) {

@@ -22,12 +22,8 @@ use trellis_core::{Mapping, ToolError, Value};
 pub(super) use self::execute::{SkillOperation, SkillRunner};
 use self::{library::SkillLibrary, ranking::TellingWords};
 pub(in crate::binding) use self::{card::card_mistakes, library::SKILLS_FOLDER};
-use super::{
-    BuiltinConfig, Request, Tool,
-    documents::{Document, IndexSlot, Indexes},
-    final_error, number, text,
-};
-use crate::binding::{Obstacle, config::ConfigReader, host::Resource, kind::Site};
+use super::{BuiltinConfig, Request, Tool, final_error, number, text};
+use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 
 /// Candidates where the call does not say.
 const TOP_K: u64 = 5;
