@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 43] = [
     "run",
     "check",
     "explain",
