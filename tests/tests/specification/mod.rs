@@ -1,10 +1,10 @@
-//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it. The page of
-//! conformance leads to tests, decisions and rules.
+//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it. So it is
+//! with the page of the sources and the one of the orchestrator.
 
 mod citations;
-mod conformance;
 mod markdown;
 mod orchestrator;
+mod sources;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -2,7 +2,7 @@
 
 use super::{Link, assert_none, links, no_test, prose, read};
 
-const PAGE: &str = "docs/conformance.md";
+const PAGE: &str = "docs/sources.md";
 /// The numbers of the document, in order.
 const NUMBERS: [&str; 32] = [
     "1.1", "1.2", "1.3", "2", "3.1", "3.2", "3.3", "4.1", "5", "6.1", "6.2", "6.3", "6.4", "6.5", "7.1", "7.2", "7.3", "8.1", "8.2", "8.3",
