@@ -24,7 +24,7 @@ fn sealer() -> (tempfile::TempDir, Arc<Vault>, Sealer) {
     (folder, Arc::clone(&vault), Sealer::new(vault))
 }
 
-// orchestrator 3.3, requirements 003.5: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
+// orchestrator 3.3, source 003.4.5.1: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
 #[test]
 fn the_corpus_is_sealed() {
     let (mut missed, mut alarms) = (BTreeMap::<&str, Vec<String>>::new(), Vec::new());
@@ -67,7 +67,7 @@ fn a_value_with_a_name_is_replaced_by_its_name() {
     assert_eq!(sealer.seal("slack", "C2", "so Tulip-Harbour it is", None), "so Tulip-Harbour it is");
 }
 
-// orchestrator 3.3, requirements 003.5: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
+// orchestrator 3.3, source 003.4.5.2: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
 #[test]
 fn keys_are_named_by_chat_kind_and_value() {
     let (_folder, vault, sealer) = sealer();
@@ -118,7 +118,7 @@ fn a_password_that_was_announced_is_sealed() {
     }
 }
 
-// orchestrator 3.3, requirements 003.5: if the vault fails, nothing of the value is left
+// orchestrator 3.3, source 003.4.5.3: if the vault fails, nothing of the value is left
 #[test]
 fn without_a_vault_the_value_is_redacted() {
     let (folder, _, sealer) = sealer();
