@@ -52,7 +52,7 @@ fn survives(name: &str, store_in: impl Fn(&Path) -> String) {
     assert!(verdict.flaws.is_empty(), "{:#?}", verdict.flaws);
     assert_eq!(verdict.ended, killed.rounds * SESSIONS, "{report}");
     assert!(killed.after.len() >= 10, "{report}");
-    // Of 10,000 kills 2,000 fall inside of trees (world B); of a few, some.
+    // Of 10,000 kills 2,000 fall inside of trees; of a few, some.
     let least = if killed.after.len() >= 500 { killed.after.len() / 5 } else { 1 };
     assert!(verdict.inside >= least && verdict.noted > 0, "{report}");
 }

@@ -44,7 +44,7 @@ impl Begin {
     }
 }
 
-/// Sends events until the client is gone or may not see them any more, or the server stops. Those of `/events` of the seed have `reload` among them.
+/// Sends events until the client is gone or may not see them any more, or the server stops. Those of `/events` of Go Trellis have `reload` among them.
 pub(super) async fn run(app: &App, sink: &EventSink, begin: Begin, graph: Option<&str>, is_seed: bool) {
     let mut stream = ServerStream { app, sink, graph, is_seed, moved: BTreeMap::new(), due: None, last: None, newest: None };
     // A client that is gone receives nothing.
