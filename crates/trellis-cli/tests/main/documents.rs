@@ -79,7 +79,8 @@ fn every_command_is_known_here() {
 #[test]
 fn the_page_of_the_program_has_every_command_and_template() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md")).unwrap();
-    let section = |command: &str| page.split(&format!("\n## {command}\n")).nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
+    let section =
+        |command: &str| page.split(&format!("\n## {command}\n")).nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
     for command in COMMANDS {
         let words: Vec<&str> = command.split(' ').collect();
         let is_there = match words[..] {
