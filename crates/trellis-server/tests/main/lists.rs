@@ -19,7 +19,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("numbers/end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n"),
 ];
 
-// `docs/serve.md#routes`: integers are exact; with `?integers=text` large ones are texts, wherever they stand
+// `docs/serve.md#turns`: integers are exact; with `?integers=text` large ones are texts, wherever they stand
 #[tokio::test]
 async fn large_integers_are_exact_and_texts_for_those_who_ask() {
     let stand = Stand::new(NUMBERS).await;

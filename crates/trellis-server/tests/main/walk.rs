@@ -19,7 +19,7 @@ async fn a_session_is_walked_to_its_end() {
     assert_eq!((asked.status, asked.stop(), asked.seq()), (200, "REQUEST_INPUT".to_owned(), 2));
     let refused = stand.post("/api/sessions/ana/turns", json!({ "input": "many" })).await;
     assert_eq!((refused.status, refused.code(), &refused.json()["expected"]["payload"]["seq"]), (422, "invalid-input".into(), &json!(2)));
-    // `docs/serve.md#routes`: an unknown key is named, with its place and the nearest one.
+    // `docs/serve.md`: an unknown key is named, with its place and the nearest one.
     let unknown = stand.post("/api/sessions/ana/turns", json!({ "input": 2, "sqe": 2 })).await;
     let error = json!([{ "pointer": "/sqe", "message": "unknown key `sqe`; did you mean `seq`?" }]);
     assert_eq!((unknown.status, &unknown.json()["errors"]), (400, &error));
