@@ -1,4 +1,4 @@
-//! The cases of the suite, played by `trellis test`: what its player says is what the suite's own walk says (workbench 1, 11).
+//! The cases of the suite, played by `trellis test`: what its player says is what the suite's own walk says (`docs/testing.md`).
 
 use std::{
     fs,

@@ -54,7 +54,7 @@ fn is_authority(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    // doors 9.1, 9.2: what could never match is refused, with what would
+    // `docs/serve.md#security`: what could never match is refused, with what would
     #[test]
     fn a_name_and_an_origin_that_could_never_match_are_refused() {
         for fine in ["flows.example.org", "flows.example.org:8443", "[fd00::1]", "[fd00::1]:8443", "127.0.0.5", "Flows_2"] {
@@ -82,7 +82,7 @@ mod tests {
         assert!(origin("null").is_err());
     }
 
-    // doors 9.5: a bound of nothing is none
+    // `docs/serve.md#security`: a bound of nothing is none
     #[test]
     fn no_connections_are_none() {
         assert_eq!((connections("1"), connections("1024")), (Ok(1), Ok(1024)));

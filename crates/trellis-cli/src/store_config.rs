@@ -98,7 +98,7 @@ pub(crate) fn vault_file(folder: &Path) -> PathBuf {
     set("TRELLIS_VAULT").map_or_else(|| folder.strip_prefix(".").unwrap_or(folder).join(".trellis/vault.json"), PathBuf::from)
 }
 
-/// The secrets of the graph in a folder: from the environment, then from its vault (world 11.1).
+/// The secrets of the graph in a folder: from the environment, then from its vault (language 11.1).
 pub(crate) fn secrets(folder: &Path) -> Secrets {
     Secrets::chain([Secrets::from_env(), Secrets::from_vault(&vault_file(folder))])
 }

@@ -1,4 +1,4 @@
-//! Secrets that this host cannot fill in, and names that share one variable (world 9.8, 11.1).
+//! Secrets that this host cannot fill in, and names that share one variable (language 9.8, 11.1).
 //!
 //! Like `unbound-tool`, whose code they have, these findings depend on the host: `check --host` reports them.
 

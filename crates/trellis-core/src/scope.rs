@@ -28,7 +28,7 @@ pub struct Scope {
 
 impl Scope {
     /// Creates the scope of a binding's templates: the arguments of a call by their names, and `call` with `id`, `key` and `attempt`; nothing
-    /// of the session (world 9.2). `args` are those of `call`, or the same with their secrets filled in.
+    /// of the session (language 9.2). `args` are those of `call`, or the same with their secrets filled in.
     pub fn of_call(args: &Mapping, call: &PendingCall) -> Self {
         let about: Mapping = [
             ("id", Value::Text(call.id.shared())),

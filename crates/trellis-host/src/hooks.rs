@@ -144,8 +144,8 @@ pub trait Hooks: Send + Sync + 'static {
     /// A session ended.
     fn on_end(&self, moment: &Moment, reason: EndReason) {}
 
-    /// The names of the spans of calls, if it makes spans that others can continue: bindings hand them on (world 9.15). Asked once, before anything
-    /// else.
+    /// The names of the spans of calls, if it makes spans that others can continue: bindings hand them on (language 9.15). Asked once, before
+    /// anything else.
     fn call_spans(&self) -> Option<CallSpans> {
         None
     }

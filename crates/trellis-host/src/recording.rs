@@ -163,7 +163,7 @@ impl Recording {
     }
 }
 
-/// The arguments by which a call is known in another session: a tool that a policy asks is told the name of the session (world 11.3).
+/// The arguments by which a call is known in another session: a tool that a policy asks is told the name of the session (language 11.3).
 fn asked(call: &PendingCall) -> Mapping {
     let is_policy = call.id.as_str().contains("@policy:");
     call.args.iter().filter(|(key, _)| !is_policy || ***key != *"session").map(|(key, value)| (key.clone(), value.clone())).collect()

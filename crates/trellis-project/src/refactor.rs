@@ -147,7 +147,7 @@ mod tests {
         assert!(refactored(&documents, &change).expect_err("it has a mistake").0.contains("pay.md"));
     }
 
-    /// workbench 9: errors outside the files that change do not matter, whatever they guess of the name.
+    /// `docs/lsp.md#renames`: errors outside the files that change do not matter, whatever they guess of the name.
     #[test]
     fn what_a_mistake_elsewhere_may_have_meant_does_not_matter() {
         let renamed = |wrong: &str, new: &str| {

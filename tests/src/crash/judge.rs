@@ -111,7 +111,7 @@ fn trees(records: &[Record]) -> Vec<Range<u64>> {
     trees
 }
 
-/// Checks that each item of `values.append` is there once: those that a journal knows to be there, and no other (table B, 12).
+/// Checks that each item of `values.append` is there once: those that a journal knows to be there, and no other.
 fn noted(notes: &BTreeMap<String, Vec<String>>, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut Verdict) {
     for (id, records) in journals {
         let found = notes.get(id).map(Vec::as_slice).unwrap_or_default();

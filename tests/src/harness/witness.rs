@@ -25,7 +25,7 @@ pub fn flaws(compiled: &Compiled, texts: &Texts) -> (usize, Vec<String>) {
     let mut witnesses = 0;
     for found in &compiled.diagnostics {
         let Some(witness) = &found.witness else {
-            // The reads of a binding's template are known without a session (world 9.2).
+            // The reads of a binding's template are known without a session (language 9.2).
             let is_of_project = found.place.as_ref().is_some_and(|place| place.path.rsplit('/').next() == Some("trellis.yaml"));
             if WITNESSED.contains(&found.code) && !is_of_project && !is_behind(found, &compiled.diagnostics) {
                 flaws.push(format!("[{}] {}: no session is known that meets it", found.code, found.message));

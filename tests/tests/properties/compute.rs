@@ -1,4 +1,4 @@
-//! `compute` files and the builtins that only calculate: the same arguments give the same result, and no text makes them panic (world 9.24, 9.27).
+//! `compute` files and the builtins that only calculate: the same arguments give the same result, and no text makes them panic (language 9.24, 9.27).
 
 use proptest::{collection, prelude::*, sample::select};
 use trellis_core::{

@@ -1,10 +1,10 @@
-//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it. The page of
-//! conformance leads to tests, decisions and rules.
+//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it. So it is
+//! with the page of the sources and the one of the orchestrator.
 
 mod citations;
-mod conformance;
 mod markdown;
 mod orchestrator;
+mod sources;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use std::{
 };
 
 use self::{
-    citations::{Number, cited, headed, in_brackets},
+    citations::{Number, cited, cited_by, headed, in_brackets},
     markdown::{Heading, Link, anchors, headings, links, prose},
 };
 use crate::repository;
@@ -123,10 +123,37 @@ fn own_list(path: &str, text: &str) -> BTreeSet<Number> {
 #[test]
 fn nothing_is_cited_that_is_not_in_the_repository() {
     let marks = ["\u{a7}", concat!("source ", "document"), concat!("(design", " "), concat!("language", ".md"), concat!("design", ".md")];
+    let marks = marks.into_iter().chain([concat!("(world", " "), concat!("equirements", " 0")]);
+    let elsewhere = ["world ", "World ", "doors ", "Doors ", "workbench ", "Workbench ", "issue ", "Issue "];
+    for word in elsewhere {
+        assert_eq!(cited_by(&format!("// as {word}9.6 has it"), &elsewhere).len(), 1, "{word}");
+    }
     let mut found = Vec::new();
-    for (path, text) in files() {
+    // A decision is a record of its day.
+    for (path, text) in files().into_iter().filter(|(path, _)| path != "docs/decisions.md") {
         for (number, line) in text.lines().enumerate() {
-            found.extend(marks.iter().filter(|mark| line.contains(**mark)).map(|mark| format!("{path}:{}: `{mark}`", number + 1)));
+            let at = format!("{path}:{}", number + 1);
+            found.extend(marks.clone().filter(|mark| line.contains(mark)).map(|mark| format!("{at}: `{mark}`")));
+            found.extend(cited_by(line, &elsewhere).into_iter().map(|rule| format!("{at}: the rule {rule} stands elsewhere")));
+        }
+    }
+    assert_none(found);
+}
+
+/// The pages that a line names with their place: `docs/serve.md#turns`.
+fn named_pages(line: &str) -> impl Iterator<Item = &str> {
+    let places = line.match_indices("docs/").filter(|(at, _)| line[..*at].ends_with('`'));
+    places.filter_map(|(at, _)| line[at..].split_once('`')).map(|(page, _)| page).filter(|page| page.contains(".md"))
+}
+
+#[test]
+fn every_page_that_is_named_is_there() {
+    let mut found = Vec::new();
+    for (path, text) in files().into_iter().filter(|(path, _)| path.ends_with(".rs") || path.ends_with(".yaml")) {
+        for (at, page) in text.lines().enumerate().flat_map(|(at, line)| named_pages(line).map(move |page| (at + 1, page))) {
+            let (file, anchor) = page.split_once('#').unwrap_or((page, ""));
+            let is_there = known_anchors(&repository().join(file)).is_some_and(|anchors| anchor.is_empty() || anchors.contains(anchor));
+            found.extend((!is_there).then(|| format!("{path}:{at}: there is no `{page}`")));
         }
     }
     assert_none(found);

@@ -12,16 +12,12 @@ const PROMISES: [&str; 49] = [
     "3.8", "3.9", "3.10", "4", "4.1", "4.2", "5.1", "5.2", "5.3", "5.4", "5.5", "6", "6.1", "6.2", "6.3", "7.1", "7.2", "7.3", "8.1",
     "8.2", "8.3", "8.4", "8.5", "9", "9.1", "9.2", "10.1", "10.2", "10.3", "10.4",
 ];
-/// The number of demands: 003.1, 003.2 and so on.
-const DEMANDS: u32 = 15;
 
-/// The sections of the source that say what a program does.
-const SECTIONS: std::ops::RangeInclusive<u32> = 3..=17;
-
-/// The rows of the page whose number begins so: the line of each, its number, and the links of its last cell.
-fn rows_of(is_row: impl Fn(&str) -> bool) -> Vec<(usize, String, Vec<Link>)> {
+/// The rows of the page: the line of each, its number, and the links of its last cell.
+fn rows() -> Vec<(usize, String, Vec<Link>)> {
     let text = read(PAGE);
-    let rows = prose(&text).filter(|(_, line)| line.strip_prefix("| ").is_some_and(&is_row));
+    let is_row = |row: &str| row.strip_prefix("| ").is_some_and(|cell| cell.starts_with(|first: char| first.is_ascii_digit()));
+    let rows = prose(&text).filter(|(_, line)| is_row(line));
     let row = |(line, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         assert_eq!(cells.len(), 3, "{PAGE}:{line}: {row}");
@@ -30,20 +26,9 @@ fn rows_of(is_row: impl Fn(&str) -> bool) -> Vec<(usize, String, Vec<Link>)> {
     rows.map(row).collect()
 }
 
-/// The promises and demands.
-fn rows() -> Vec<(usize, String, Vec<Link>)> {
-    rows_of(|cell| cell.starts_with(|first: char| first.is_ascii_digit()))
-}
-
-/// Returns the citations of a line: `orchestrator 3.5` as `3.5`, `requirements 003.5` as `003.5`.
+/// The citations of a line: `orchestrator 3.5` as `3.5`.
 fn promised(line: &str) -> Vec<String> {
-    let own = cited_by(line, &["orchestrator ", "Orchestrator "]).into_iter().map(|number| number.to_string());
-    let demand = |text: &str| {
-        let digits: String = text.strip_prefix("003.")?.chars().take_while(char::is_ascii_digit).collect();
-        (!digits.is_empty()).then(|| format!("003.{digits}"))
-    };
-    let lists = line.match_indices("requirements ").map(|(at, word)| &line[at + word.len()..]);
-    own.chain(lists.flat_map(|list| list.split(", ").map_while(demand))).collect()
+    cited_by(line, &["orchestrator ", "Orchestrator "]).into_iter().map(|number| number.to_string()).collect()
 }
 
 /// The text that belongs to a test: what its file opens with, the comment above it, and the function.
@@ -59,11 +44,9 @@ fn of_test(text: &str, name: &str) -> String {
 }
 
 #[test]
-fn every_promise_and_every_demand_has_a_row() {
+fn every_promise_has_a_row() {
     let numbers: Vec<String> = rows().into_iter().map(|(_, number, _)| number).collect();
-    let promises = PROMISES.iter().map(ToString::to_string);
-    let expected: Vec<String> = promises.chain((1..=DEMANDS).map(|number| format!("003.{number}"))).collect();
-    assert_eq!(numbers, expected, "the rows of {PAGE}");
+    assert_eq!(numbers, PROMISES, "the rows of {PAGE}");
 }
 
 #[test]
@@ -84,23 +67,6 @@ fn every_promise_is_held_by_a_test_that_cites_it() {
     assert_none(found);
 }
 
-// orchestrator 10.4: sections 3 to 17 of the source
-#[test]
-fn every_section_of_the_source_is_held_by_tests() {
-    let sections = rows_of(|cell| cell.starts_with("source "));
-    let numbers: Vec<String> = sections.iter().map(|(_, number, _)| number.clone()).collect();
-    assert_eq!(numbers, SECTIONS.map(|number| format!("source {number}")).collect::<Vec<_>>(), "the sections of {PAGE}");
-    let missing = |(line, number, tests): &(usize, String, Vec<Link>)| {
-        let at = format!("{PAGE}:{line}: `{number}`");
-        let without = tests.is_empty().then(|| format!("{at}: no test holds it"));
-        without
-            .into_iter()
-            .chain(tests.iter().filter_map(|link| Some(format!("{at}: {}", no_test(link)?))).collect::<Vec<_>>())
-            .collect::<Vec<_>>()
-    };
-    assert_none(sections.iter().flat_map(missing).collect());
-}
-
 #[test]
 fn every_citation_of_a_promise_leads_to_a_row() {
     let known: BTreeSet<String> = rows().into_iter().map(|(_, number, _)| number).collect();
@@ -118,10 +84,10 @@ fn every_citation_of_a_promise_leads_to_a_row() {
 #[test]
 fn promises_are_found_in_every_form() {
     for (line, expected) in [
-        ("// orchestrator 3.5, requirements 003.3: several at once", "3.5 003.3"),
+        ("// orchestrator 3.5, source 003.4.3.1: several at once", "3.5"),
         ("//! Heartbeats (orchestrator 5.4, 8.2).", "5.4 8.2"),
-        ("// requirements 003.5, 003.6: and 003.7; orchestrator 10.1", "10.1 003.5 003.6"),
-        ("// an orchestrator 8.3.1, orchestrators 4, requirements 004.1", ""),
+        ("// source 003.5, 003.6: and 003.7; orchestrator 10.1", "10.1"),
+        ("// an orchestrator 8.3.1, orchestrators 4", ""),
     ] {
         assert_eq!(promised(line).join(" "), expected, "{line}");
     }

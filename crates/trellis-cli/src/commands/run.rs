@@ -61,7 +61,7 @@ pub(crate) struct Run {
     /// Use JSON Lines on standard input and output
     #[arg(long)]
     json: bool,
-    /// The initial context: KEY=VALUE, a JSON mapping, or a file with one; may be repeated
+    /// The initial context: KEY=VALUE, where VALUE is JSON or else text, a JSON mapping, or a file with one; may be repeated
     #[arg(long, value_name = "CONTEXT")]
     context: Vec<String>,
     /// Begin at this node

@@ -1,4 +1,4 @@
-// The packaged extension in VS Code itself (code-server), driven in Chromium, without a network: workbench 3 and 11.
+// The packaged extension in VS Code itself (code-server), driven in Chromium, without a network: `editors/vscode/README.md`.
 // It takes what is installed from TRELLIS_TEST_PEERS, the program from TRELLIS and the package from TRELLIS_VSIX; pictures go to TRELLIS_PICTURES.
 
 import assert from "node:assert/strict";

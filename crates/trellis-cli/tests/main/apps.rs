@@ -8,7 +8,8 @@ use crate::{mcp::Talk, sandbox::Sandbox, studio::script};
 const ASKS: &[(&str, &str)] =
     &[("trellis.yaml", "name: asks\n"), ("start.md", "---\ninput_type: confirm\nto: end\n---\nSure?\n"), ("end.md", "Done.\n")];
 
-/// People walk, are refused, and see what is decided and typed elsewhere; by keyboard, on a narrow and a dark page, and against axe (3.14, 6.2).
+/// People walk, are refused, and see what is decided and typed elsewhere; by keyboard, on a narrow and a dark page, and against axe
+/// (`docs/mcp.md#beside-the-chat`, `docs/studio.md#a-session`).
 #[test]
 fn people_walk_beside_a_chat() {
     let mcp = peer("mcp/node_modules/@modelcontextprotocol/ext-apps/package.json").join("../../../..");
@@ -17,7 +18,7 @@ fn people_walk_beside_a_chat() {
     assert!(ran.status.success() && out.contains("journeys\n"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Capabilities that are declared at the beginning hold for the session; over standard streams there is the same page (3.1, 3.12, 3.14).
+/// Capabilities that are declared at the beginning hold for the session; over standard streams there is the same page (`docs/mcp.md`).
 #[test]
 fn a_client_declares_once_that_it_shows_pages() {
     let sandbox = Sandbox::new(ASKS);

@@ -1,4 +1,5 @@
-//! `trellis mcp --author`: a small program mends graphs with what its tools return, and these are the bytes of the command line (doors 3.13).
+//! `trellis mcp --author`: a small program mends graphs with what its tools return, and these are the bytes of the command line
+//! (`docs/mcp.md#for-programs-that-write-graphs`).
 
 use std::{path::Path, process::Command};
 
@@ -111,7 +112,7 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).unwrap()
 }
 
-/// Programs that write graphs get the bytes of the command line, and walks that call nothing (3.13).
+/// Programs that write graphs get the bytes of the command line, and walks that call nothing (`docs/mcp.md#for-programs-that-write-graphs`).
 #[test]
 fn authors_get_the_bytes_of_the_command_line() {
     let sandbox = Sandbox::new(&[]);
@@ -160,7 +161,7 @@ fn authors_get_the_bytes_of_the_command_line() {
     assert!(!drawn.contains(&*sandbox.path().display().to_string()), "{drawn}");
 }
 
-/// A line that is no message gets an answer, whatever is wrong with it, and the client goes on (3.1).
+/// A line that is no message gets an answer, whatever is wrong with it, and the client goes on (`docs/mcp.md`).
 #[test]
 fn what_is_no_json_is_answered() {
     let sandbox = Sandbox::new(OVEN);

@@ -1,4 +1,4 @@
-//! Builtins over documents, SQL and values in a graph (world 9.24 to 9.26), and what is handed to them that is bad (world F).
+//! Builtins over documents, SQL and values in a graph (language 9.24–9.26), and what is handed to them that is bad.
 
 use std::{io::Write as _, process::Stdio};
 
@@ -36,7 +36,7 @@ fn holds(ran: &Ran, code: i32, part: &str) {
     assert!(ran.code == Some(code) && ran.out.contains(part), "{part}: {ran:?}");
 }
 
-// world 9.26
+// language 9.26
 #[test]
 fn sql_has_bound_parameters_and_one_statement_that_reads() {
     let by_name = sql("sql: 'select id, name from orders where name = :name'", "name: \"{{ given }}\"");
@@ -54,7 +54,7 @@ fn sql_has_bound_parameters_and_one_statement_that_reads() {
     holds(&said(&sql(&format!("sql: '{numbers}'"), "upto: 10001"), "-"), 1, "limit: the query has more than 10000 rows");
 }
 
-// world 9.26: calls side by side make a missing database once
+// language 9.26: calls side by side make a missing database once
 #[test]
 fn a_missing_database_is_made_once() {
     let sandbox = sql("sql: 'select count(*) as n from orders'", "");
@@ -77,7 +77,7 @@ fn a_database_that_somebody_else_holds_is_named() {
     holds(&said(&sandbox, "-"), 0, r#"[{"n":2}]"#);
 }
 
-// world 9.25
+// language 9.25
 #[test]
 fn no_query_breaks_a_search() {
     let sandbox = calls("builtin: documents.search, folder: _docs", "query: \"{{ given }}\"");
@@ -108,7 +108,7 @@ fn more_documents_than_a_search_takes_are_an_error() {
     holds(&said(&sandbox, "word"), 1, "limit: ");
 }
 
-// world 9.24
+// language 9.24
 #[test]
 fn documents_and_values_have_their_errors() {
     let read = calls("builtin: documents.read, folder: _data", "path: \"{{ given }}\"");

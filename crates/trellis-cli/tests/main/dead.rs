@@ -1,4 +1,4 @@
-//! `trellis session dead`: calls that were given up (world 11.7).
+//! `trellis session dead`: calls that were given up (language 11.7).
 
 use crate::{
     sandbox::Sandbox,

@@ -76,6 +76,27 @@ fn every_command_is_known_here() {
     assert_eq!(listed, known);
 }
 
+/// The page of the program has each command, also those of commands, and each template of `new`, as the program tells of them.
+#[test]
+fn the_page_of_the_program_has_every_command_and_template() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md")).unwrap();
+    let section =
+        |command: &str| page.split(&format!("\n## {command}\n")).nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
+    for command in COMMANDS {
+        let words: Vec<&str> = command.split(' ').collect();
+        let is_there = match words[..] {
+            [only] => page.contains(&format!("\n| [`{only}`](")),
+            _ => section(words[0]).contains(words[words.len() - 1]),
+        };
+        assert!(is_there, "`{command}` is not on the page");
+    }
+    let listed = Sandbox::new(&[]).trellis(&["new", "--list"]).out;
+    for (name, about) in listed.lines().map(|line| line.split_once(' ').unwrap()) {
+        let row = format!("\n| `{name}` | {} |\n", about.trim());
+        assert!(section("new").contains(&row), "the page has no row `{}`", row.trim());
+    }
+}
+
 /// The language in short is what `explain language` prints, and programs that follow it or `AGENTS.md` meet no command and no option that is not there.
 #[test]
 fn pages_for_agents_name_commands_that_are_there() {

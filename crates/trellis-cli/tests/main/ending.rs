@@ -48,7 +48,8 @@ fn runs(process: &str) -> bool {
     !state.trim().is_empty() && !state.starts_with('Z')
 }
 
-// doors 3.12, 9.10: clients end a server by a signal, also while a call runs; it is stopped, and made again by the next server
+// `docs/mcp.md#set-it-up`, `docs/serve.md`: clients end a server by a signal, also while a call runs; it is stopped, and made again by the next
+// server
 #[test]
 fn a_signal_ends_mcp_as_it_ends_a_server() {
     for signal in ["-TERM", "-INT", "-HUP"] {
@@ -76,7 +77,7 @@ fn a_signal_ends_mcp_as_it_ends_a_server() {
     }
 }
 
-// doors 3.12: nobody answers a question when the input has ended; its call is answered all the same
+// `docs/mcp.md#set-it-up`: nobody answers a question when the input has ended; its call is answered all the same
 #[test]
 fn an_open_question_is_closed_with_the_input() {
     let sandbox = Sandbox::new(&[
@@ -91,7 +92,7 @@ fn an_open_question_is_closed_with_the_input() {
     assert_eq!(talk.code(), Some(0));
 }
 
-// doors 9.3, 9.10: the second signal ends it at once, and neither the token nor a running tool is left behind
+// `docs/serve.md`: the second signal ends it at once, and neither the token nor a running tool is left behind
 #[test]
 fn a_second_signal_leaves_nothing_behind() {
     let sandbox = Sandbox::new(OVEN);
@@ -109,7 +110,7 @@ fn a_second_signal_leaves_nothing_behind() {
     until("the tool is gone", || !runs(&tool));
 }
 
-// doors 9.3, 9.10: SIGHUP is for the file of tokens; without one the terminal has closed, unless the program was to outlive it
+// `docs/serve.md`: SIGHUP is for the file of tokens; without one the terminal has closed, unless the program was to outlive it
 #[test]
 fn a_server_ends_with_its_terminal() {
     let sandbox = Sandbox::new(OVEN);

@@ -21,7 +21,8 @@ fn mermaid_is_what_is_drawn_unless_said_otherwise() {
     assert!(ran.out.contains("((\"start\"))"), "{}", ran.out);
 }
 
-/// doors 5.4: a picture shows the modules that are named as one box each, none of them where none is named, and all of them in a large graph.
+/// `docs/reference/cli.md#graph`: a picture shows the modules that are named as one box each, none of them where none is named, and all of them in a
+/// large graph.
 #[test]
 fn modules_are_collapsed_that_are_named_or_all_of_a_large_graph() {
     let small = Sandbox::new(&[

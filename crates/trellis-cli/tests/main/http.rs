@@ -1,4 +1,4 @@
-//! A graph over a REST service that others wrote: run with a key, recorded, replayed without both, and reached (world 9.6 to 9.12).
+//! A graph over a REST service that others wrote: run with a key, recorded, replayed without both, and reached (language 9.6–9.12).
 
 use std::{
     io::{BufRead, BufReader},
@@ -122,7 +122,7 @@ fn a_service_is_called_recorded_and_replayed() {
     assert!(lines[0].starts_with("POST /v1/notes ") && lines[0] == lines[1] && !lines[0].ends_with("None"), "{heard}");
     assert_eq!(lines[2..], ["GET /v1/notes/tea None", "GET /v1/notes/..%2Ftea None"]);
 
-    // world 9.7: neither server nor key nor variable
+    // language 9.7: neither server nor key nor variable
     drop(service);
     let again = run(&sandbox, &["run", ".", "--json", "--replay-tools", "calls.jsonl"], &[]);
     assert_eq!((again.code, again.out.lines().last()), (Some(0), Some(last)), "{again:?}");
@@ -162,7 +162,7 @@ fn what_is_missing_and_who_does_not_answer_is_found_before_the_run() {
     assert_eq!(sandbox.trellis(&["check", "--reach", "."]).code, Some(2));
 }
 
-// world 9.8: what `--host` says about a server, `--reach` does not say again
+// language 9.8: what `--host` says about a server, `--reach` does not say again
 #[test]
 fn a_server_that_cannot_start_is_found_once() {
     let project = "servers: { files: { process: [no-such-server] } }\nbindings: { read: { mcp: files/read, effect: none } }\n";

@@ -68,7 +68,7 @@ fn serve(sandbox: &Sandbox, args: &[&str]) -> (Open, String) {
 }
 
 /// Forms by the result and by requests, words, more questions than a call has rounds, a call that the client completes, and an approval that only a
-/// person may give (3.3 to 3.6).
+/// person may give (`docs/mcp.md`).
 #[test]
 fn the_python_client_is_asked_in_every_way() {
     for era in ["auto", "legacy"] {
@@ -100,7 +100,7 @@ fn the_python_client_is_asked_in_every_way() {
     }
 }
 
-/// Streamable HTTP in both lives of the protocol, progress, and lists that change when a file is saved (3.1, 3.2, 3.7).
+/// Streamable HTTP in both lives of the protocol, progress, and lists that change when a file is saved (`docs/mcp.md`).
 #[test]
 fn the_typescript_client_walks_over_http() {
     let sandbox = graphs("graphs");
@@ -278,7 +278,7 @@ impl Talk {
     }
 }
 
-/// A task is a reading of its session: it goes on after the process was killed, asks, and is done (3.7).
+/// A task is a reading of its session: it goes on after the process was killed, asks, and is done (`docs/mcp.md#long-runs`).
 #[test]
 fn a_task_outlives_a_kill() {
     let sandbox = Sandbox::new(OVEN);
@@ -313,7 +313,7 @@ fn a_task_outlives_a_kill() {
     assert_eq!(stopped["error"]["code"], -32602, "{stopped}");
 }
 
-/// The same with the official client over HTTP: one begins the task, the server is killed, another client finishes it (3.7).
+/// The same with the official client over HTTP: one begins the task, the server is killed, another client finishes it (`docs/mcp.md#long-runs`).
 #[test]
 fn a_task_of_the_typescript_client_outlives_its_server() {
     let sandbox = Sandbox::new(&[]);
@@ -344,8 +344,8 @@ fn a_task_of_the_typescript_client_outlives_its_server() {
     assert_eq!((&statuses["asked"], &statuses["output"]), (&json!(["Is it good?"]), &json!(9)), "{ended:?}");
 }
 
-/// A client that cancels does not wait any more; the session continues. Cancelling a task pauses its session (3.8). The program ends with its input
-/// (3.12).
+/// A client that cancels does not wait any more; the session continues. Cancelling a task pauses its session (`docs/mcp.md#long-runs`). The program
+/// ends with its input (`docs/mcp.md#set-it-up`).
 #[test]
 fn what_is_cancelled_waits_and_can_go_on() {
     let sandbox = Sandbox::new(OVEN);

@@ -31,7 +31,7 @@ fn names(listed: &Value) -> Vec<&str> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-/// Flows, and what a flow that asks cannot do without (3.2).
+/// Flows, and what a flow that asks cannot do without (`docs/mcp.md#tools`).
 #[test]
 fn flows_alone_are_offered_where_that_is_chosen() {
     let sandbox = Sandbox::new(HELD);
@@ -56,7 +56,7 @@ fn flows_alone_are_offered_where_that_is_chosen() {
     assert_eq!(names(&listed), ["held", "navigate", "render_state"]);
 }
 
-/// Nobody approves over MCP, a person by a form, or the model, too; everybody may deny (3.6).
+/// Nobody approves over MCP, a person by a form, or the model, too; everybody may deny (`docs/mcp.md#approvals`).
 #[test]
 fn calls_are_approved_by_whom_it_was_said() {
     let sandbox = Sandbox::new(HELD);
@@ -90,7 +90,7 @@ fn calls_are_approved_by_whom_it_was_said() {
     assert!(said.code == Some(0) && said.err.contains("models may approve calls over MCP"), "{said:?}");
 }
 
-/// A request that is cancelled waits no more; its session goes on (3.8).
+/// A request that is cancelled waits no more; its session goes on (`docs/mcp.md#long-runs`).
 #[test]
 fn a_request_that_is_cancelled_stops_nothing() {
     let sandbox = Sandbox::new(&[
@@ -129,7 +129,7 @@ fn form(message: &str, properties: &Value, required: &[&str]) -> Value {
     json!({ "scene": "form", "message": message, "properties": properties, "required": required })
 }
 
-/// A person decides about a call that an edit changed, and gives the keys that an edit needs (3.4).
+/// A person decides about a call that an edit changed, and gives the keys that an edit needs (`docs/mcp.md#questions`).
 #[test]
 fn the_python_client_is_asked_what_an_edit_leaves_open() {
     for era in ["auto", "legacy"] {

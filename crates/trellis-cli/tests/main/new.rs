@@ -66,7 +66,7 @@ fn the_rollback_of_the_tool_template_can_be_seen() {
     assert!(ran.out.trim_end().ends_with("Nothing was booked."), "{}", ran.out);
 }
 
-/// A loop with tools ends where its budget does, of calls or of tokens, and says so (issue 20, world 11.6).
+/// A loop with tools ends where its budget does, of calls or of tokens, and says so (language 11.6).
 #[test]
 fn the_agent_template_ends_when_its_budget_is_spent() {
     let sandbox = Sandbox::new(&[]);
@@ -114,7 +114,7 @@ fn what_is_there_is_not_touched() {
     assert_eq!(sandbox.trellis(&["new", "git"]).code, Some(2));
 }
 
-/// A page for coding agents: alone in a folder that is there, with a template in a new one; never over another (issue 22).
+/// A page for coding agents: alone in a folder that is there, with a template in a new one; never over another.
 #[test]
 fn a_page_for_agents_is_added_and_never_overwritten() {
     let sandbox = Sandbox::new(SOUND);

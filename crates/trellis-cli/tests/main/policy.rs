@@ -1,4 +1,4 @@
-//! `policy:` and `budget:` of a project, as the program obeys them (world 11.3, 11.6).
+//! `policy:` and `budget:` of a project, as the program obeys them (language 11.3, 11.6).
 
 use crate::sandbox::{Ran, Sandbox, finish};
 
@@ -75,7 +75,7 @@ fn a_tool_that_decides_is_told_the_call_and_its_notes_are_shown() {
     assert_eq!(asked, serde_json::json!({ "args": { "to": "ada", "risk": 3 }, "node": "start", "session": "s1", "tool": "mail" }));
 }
 
-// world 9.7: what a policy's tool said is recorded, and counts for a session of another name
+// language 9.7: what a policy's tool said is recorded, and counts for a session of another name
 #[test]
 fn the_answer_of_a_policy_is_replayed() {
     let sandbox = shop("policy: [{ tool: gate }]\n");
@@ -88,7 +88,7 @@ fn the_answer_of_a_policy_is_replayed() {
     assert_eq!(mails(&sandbox), 1);
 }
 
-// world 11.6: an answer that cannot be used was paid for
+// language 11.6: an answer that cannot be used was paid for
 #[test]
 fn an_answer_that_is_no_json_counts_for_the_budget() {
     let sandbox = shop("budget: { tokens: 25 }\n");

@@ -188,7 +188,8 @@ fn a_killed_server_goes_on_where_it_was() {
     assert_eq!(serving.open.code(), Some(0));
 }
 
-/// A tool does not inherit the token of the server that runs it (9.3), and there are files for every connection (9.5).
+/// A tool does not inherit the token of the server that runs it (`docs/serve.md#security`), and there are files for every connection
+/// (`docs/serve.md#security`).
 #[test]
 fn tools_have_no_token_and_connections_have_files() {
     let sandbox = Sandbox::new(&[
@@ -230,7 +231,7 @@ fn certify(sandbox: &Sandbox) {
     assert!(made.status.success(), "{made:?}");
 }
 
-/// Certificates over the command line, with both addresses of this machine (9.1, 9.4).
+/// Certificates over the command line, with both addresses of this machine (`docs/serve.md#security`).
 #[test]
 fn a_certificate_of_the_command_line_is_served() {
     let sandbox = Sandbox::new(TOOL);
@@ -252,7 +253,7 @@ fn a_certificate_of_the_command_line_is_served() {
     assert_eq!(curl(&format!("http://localhost:{}", serving.port()), ""), "", "nothing is said without TLS");
 }
 
-// doors 9.1, 9.5: behind a proxy others reach it, wherever it listens, so a token has its rate
+// `docs/serve.md#security`: behind a proxy others reach it, wherever it listens, so a token has its rate
 #[test]
 fn a_server_behind_a_proxy_is_no_local_one() {
     let sandbox = Sandbox::new(TOOL);
@@ -267,7 +268,7 @@ fn a_server_behind_a_proxy_is_no_local_one() {
     assert!(statuses.starts_with("200\n") && statuses.contains("429\n"), "{statuses}");
 }
 
-// doors 9.1, 9.2: the address that is printed and the address that people are sent to are answered
+// `docs/serve.md#security`: the address that is printed and the address that people are sent to are answered
 #[test]
 fn a_server_is_known_by_its_own_addresses() {
     let sandbox = Sandbox::new(TOOL);
@@ -286,7 +287,7 @@ fn a_server_is_known_by_its_own_addresses() {
     assert_eq!(other["code"], "bad-host", "{other}");
 }
 
-/// Records that were taken out are told apart from those that cannot be read (1.3).
+/// Records that were taken out are told apart from those that cannot be read (`docs/serve.md#routes`).
 #[test]
 fn records_that_were_taken_out_are_told() {
     let sandbox = Sandbox::new(TOOL);
@@ -300,7 +301,7 @@ fn records_that_were_taken_out_are_told() {
     assert_eq!((pruned["status"].as_u64(), pruned["code"].as_str()), (Some(410), Some("pruned")), "{pruned}");
 }
 
-// doors 9.10: while work has its grace, who asks hears that the server stops; a second signal ends it at once
+// `docs/serve.md`: while work has its grace, who asks hears that the server stops; a second signal ends it at once
 #[test]
 fn who_asks_a_server_that_stops_hears_so() {
     let sandbox = Sandbox::new(TOOL);
@@ -318,7 +319,7 @@ fn who_asks_a_server_that_stops_hears_so() {
     assert_eq!(serving.open.code(), Some(130));
 }
 
-// doors 3.4: the page for a secret is where people reach the server
+// `docs/mcp.md#questions`: the page for a secret is where people reach the server
 #[test]
 fn a_secret_is_typed_where_people_reach_the_server() {
     let sandbox = Sandbox::new(&[

@@ -33,7 +33,7 @@ fn tokens(sandbox: &Sandbox, text: &str) {
     fs::set_permissions(sandbox.path().join("tokens"), fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A file of tokens is read again at SIGHUP; one that is none changes nothing (9.3).
+/// A file of tokens is read again at SIGHUP; one that is none changes nothing (`docs/serve.md#security`).
 #[test]
 fn tokens_are_read_again_at_a_signal() {
     let sandbox = Sandbox::new(SHOP);
@@ -120,7 +120,7 @@ fn ask_all(serving: &Serving, sandbox: &Sandbox) -> usize {
     asked
 }
 
-/// Whatever is asked, nothing is written into the folder of a graph but `.trellis/` (0.5).
+/// Whatever is asked, nothing is written into the folder of a graph but `.trellis/` (`docs/serve.md`).
 #[test]
 fn nothing_is_written_into_the_folder_of_a_graph() {
     let sandbox = Sandbox::new(SHOP);

@@ -1,4 +1,4 @@
-//! Skills in a graph, with real commands: found, looked at, carried out, undone, and cut off (world 11.9 to 11.13, table B row 13).
+//! Skills in a graph, with real commands: found, looked at, carried out, undone, and cut off (language 11.9–11.13).
 
 use std::{
     collections::BTreeMap,

@@ -48,7 +48,7 @@ fn people_walk_decide_and_travel_in_a_browser() {
     play("");
 }
 
-/// The same by `Tab`, `Enter` and letters; `./test long` plays it in the dark and on a narrow page besides (10.4, 10.9).
+/// The same by `Tab`, `Enter` and letters; `./test long` plays it in the dark and on a narrow page besides.
 #[test]
 fn people_do_all_of_it_without_a_pointer() {
     play("keyboard");

@@ -112,7 +112,7 @@ fn a_graph_with_errors_fails_though_the_cases_about_findings_pass() {
     assert!(shown && ran.err.contains("the graph `.` has 1 error\n"), "{ran:?}");
 }
 
-/// workbench 5: the errors of a graph are printed, and what is not played because of them is no further mistake.
+/// `docs/reference/cli.md#test`: the errors of a graph are printed, and what is not played because of them is no further mistake.
 #[test]
 fn the_errors_of_a_graph_are_all_that_is_said_where_nothing_is_played() {
     let sandbox = Sandbox::new(&[]);
@@ -135,7 +135,7 @@ fn the_errors_of_a_graph_are_all_that_is_said_where_nothing_is_played() {
     assert!(ran.code == Some(1) && ran.out.contains("unused double") && ran.err.is_empty(), "{ran:?}");
 }
 
-/// workbench 4: a circle of `$ after` is a mistake of the sheet; the other sheets are played.
+/// `docs/testing.md`: a circle of `$ after` is a mistake of the sheet; the other sheets are played.
 #[test]
 fn a_sheet_of_which_a_case_comes_after_itself_cannot_be_read() {
     let sandbox = Sandbox::new(&GRAPH);
@@ -145,7 +145,7 @@ fn a_sheet_of_which_a_case_comes_after_itself_cannot_be_read() {
     assert!(ran.out.contains("ok bye.md") && ran.out.contains("1 passed, 1 cannot be read"), "{ran:?}");
 }
 
-/// workbench 5: no case for a FILTER, and a sheet that cannot be read, which may hold it: both are said.
+/// `docs/reference/cli.md#test`: no case for a FILTER, and a sheet that cannot be read, which may hold it: both are said.
 #[test]
 fn a_filter_that_finds_nothing_does_not_hide_a_sheet_that_cannot_be_read() {
     let sandbox = Sandbox::new(&GRAPH);
@@ -155,7 +155,8 @@ fn a_filter_that_finds_nothing_does_not_hide_a_sheet_that_cannot_be_read() {
     assert!(ran.err.contains("_tests/z.md:3: this block is never closed"), "{ran:?}");
 }
 
-/// workbench 2, 4: one verdict, that of a check: a graph inside another one is compiled with its caller, which gives the input that it reads.
+/// `docs/lsp.md`, `docs/testing.md`: one verdict, that of a check: a graph inside another one is compiled with its caller, which gives the input that
+/// it reads.
 #[test]
 fn a_graph_inside_another_is_judged_with_its_caller() {
     let call = "---\ndo: { graph: sub, args: { n: 3 } }\non_error: end\nto: end\n---\n";
@@ -178,7 +179,7 @@ fn a_graph_inside_another_is_judged_with_its_caller() {
     assert!(ran.code == Some(1) && ran.err.contains("the graph `.` has 1 error") && !ran.err.contains("sub` has"), "{ran:?}");
 }
 
-/// workbench 5: 130 if somebody interrupts it; what was played until then is shown.
+/// `docs/reference/cli.md#test`: 130 if somebody interrupts it; what was played until then is shown.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_shows_what_was_played() {

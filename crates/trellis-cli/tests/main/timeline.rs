@@ -17,7 +17,7 @@ const ABREAST: &[(&str, &str)] = &[
     ("end.md", "Done.\n"),
 ];
 
-// issue 20, world 11.3: each record is about the part, not about the whole.
+// language 11.3: each record is about the part, not about the whole.
 #[test]
 fn a_timeline_names_the_parts_of_a_call() {
     let sandbox = Sandbox::new(ABREAST);
@@ -55,7 +55,7 @@ fn an_approval_in_a_timeline_names_its_part() {
     assert!(shown.contains("  `t` (branch `asked`) was approved\n"), "{shown}");
 }
 
-// world 10, B: the record of an edit carries the states of the children
+// language 10: the record of an edit carries the states of the children
 #[test]
 fn a_timeline_knows_the_calls_of_children_after_an_edit() {
     let sandbox = Sandbox::new(&[

@@ -1,4 +1,4 @@
-//! An hour of typing, without the pauses: the memory of `trellis lsp` stays flat (workbench 12).
+//! An hour of typing, without the pauses: the memory of `trellis lsp` stays flat.
 
 use std::{
     fs,

@@ -155,7 +155,7 @@ class Model(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Model).serve_forever()
 "#;
 
-// orchestrator 5.1, world 9.9: a model that is started with the rest answers, is started again when it ends, and inherits no credential
+// orchestrator 5.1, language 9.9: a model that is started with the rest answers, is started again when it ends, and inherits no credential
 #[test]
 fn a_model_that_is_started_answers() {
     let sandbox = sandbox("- reply: { content: from the graph }\n");

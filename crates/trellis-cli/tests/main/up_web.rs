@@ -110,7 +110,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-// orchestrator 1.1, requirements 003.13: a web chat and a dashboard at once, without a key and without a terminal; SIGTERM ends it with 0
+// orchestrator 1.1, source 003.13.1: a web chat and a dashboard at once, without a key and without a terminal; SIGTERM ends it with 0
 #[test]
 fn a_page_is_there_at_once() {
     let sandbox = sandbox("");
@@ -132,7 +132,7 @@ fn a_page_is_there_at_once() {
     assert_eq!(agent.child.wait().unwrap().code(), Some(0));
 }
 
-// orchestrator 4, row `web`: the right `walk`, the gates of doors 9, the sender is the label; 0.3: stored once it is acknowledged
+// orchestrator 4, row `web`: the right `walk`, the gates of the server, the sender is the label; stored once it is acknowledged
 #[test]
 fn messages_pass_the_gates() {
     let sandbox = world();
@@ -228,7 +228,7 @@ fn a_call_is_approved_with_the_right_to() {
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\n");
 }
 
-// orchestrator 8.5, requirements 003.13: the state, what can be done about it with `operate` alone, and nothing of a secret
+// orchestrator 8.5, source 003.13.1: the state, what can be done about it with `operate` alone, and nothing of a secret
 #[test]
 fn the_state_is_told_and_mended() {
     let sandbox = world();

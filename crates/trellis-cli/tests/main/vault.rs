@@ -1,4 +1,4 @@
-//! `trellis secret`: values that are stored, used by a run, told nowhere, and taken out (world 9.9, 11.1, 11.2).
+//! `trellis secret`: values that are stored, used by a run, told nowhere, and taken out (language 9.9, 11.1, 11.2).
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 

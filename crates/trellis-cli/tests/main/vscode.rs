@@ -38,7 +38,7 @@ fn run(folder: &Path, script: &str) {
     assert!(ran.status.success(), "npm run {script}: {}{}", said[0], said[1]);
 }
 
-/// workbench 3 and 12: it passes its tests, and is small.
+/// `editors/vscode/README.md`: it passes its tests, and is small.
 #[test]
 fn the_extension_is_typed_tested_and_small() {
     let copy = copy();
@@ -49,7 +49,7 @@ fn the_extension_is_typed_tested_and_small() {
     assert!(package.len() <= MAX_PACKAGE, "{} bytes", package.len());
 }
 
-/// workbench 3: the program is a setting of the machine, so that no workspace names it; play and the studio want trust.
+/// `editors/vscode/README.md`: the program is a setting of the machine, so that no workspace names it; play and the studio want trust.
 #[test]
 fn no_workspace_chooses_what_is_run() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors/vscode/package.json")).unwrap();

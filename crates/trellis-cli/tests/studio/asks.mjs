@@ -7,7 +7,7 @@ import path from "node:path";
 import { accessible, asked, show, visit } from "./harness.mjs";
 
 export const ASKS = {
-  /** Each says what it asks, is refused where it was answered, and goes on asking while others are answered (doors 6.2). */
+  /** Each says what it asks, is refused where it was answered, and goes on asking while others are answered (`docs/studio.md#a-session`). */
   async "answers children that ask side by side"({ browser, server }) {
     const { stop: call } = await server.session("pair", "pair");
     const page = await visit(browser, server, "/s/pair");
@@ -47,7 +47,7 @@ export const ASKS = {
     assert.deepEqual(page.complaints, []);
   },
 
-  /** The record of a child shows what that child said and knew (doors 6.1). */
+  /** The record of a child shows what that child said and knew (`docs/studio.md`). */
   async "shows the past of children"({ browser, server }) {
     const { others } = await server.session("pair", "then");
     const page = await visit(browser, server, "/s/then");
@@ -129,7 +129,7 @@ export const ASKS = {
     assert.deepEqual(page.complaints, []);
   },
 
-  /** A question is edited while its answer is typed (doors 6.5, 1.10). */
+  /** A question is edited while its answer is typed (`docs/serve.md`). */
   async "asks what an edit made of the question"({ browser, server, folder }) {
     await server.session("kinds", "edited", ["red", true]);
     const page = await visit(browser, server, "/s/edited");

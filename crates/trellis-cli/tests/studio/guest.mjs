@@ -1,4 +1,5 @@
-/** What people do on the page that a chat shows beside a session (doors 3.14). `node guest.mjs [NAME…]` runs all of it, or what is named. */
+/** What people do on the page that a chat shows beside a session (`docs/mcp.md#beside-the-chat`). `node guest.mjs [NAME…]` runs all of it, or what is
+ * named. */
 
 import assert from "node:assert/strict";
 import path from "node:path";

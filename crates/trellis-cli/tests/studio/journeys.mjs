@@ -380,7 +380,7 @@ const JOURNEYS = {
     await page.goto(`${server.address}/#${TOKEN}`);
     await page.getByRole("heading", { name: "Graphs", exact: true }).waitFor();
     assert.ok(!page.url().includes(TOKEN));
-    // An address may name a view too, as editors open the studio at a node (workbench 3).
+    // An address may name a view too, as editors open the studio at a node (`editors/vscode/README.md`).
     for (const fragment of [`token=${TOKEN}&/g/tour?node=menu`, `token%3D${TOKEN}%26/g/tour%3Fnode%3Dmenu`]) {
       const other = await (await newContext(browser)).newPage();
       await other.goto(`${server.address}/#${fragment}`);

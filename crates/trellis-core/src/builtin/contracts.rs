@@ -1,4 +1,4 @@
-//! Contracts that hold where bindings write none (world 9.18, 9.24): with them, a check can prove the calls of builtins.
+//! Contracts that hold where bindings write none (language 9.18, 9.24): with them, a check can prove the calls of builtins.
 
 use crate::{language::Effect, schema::disjoint::disjoint, value::Value};
 
@@ -168,7 +168,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
     },
 ];
 
-/// The contract of a `model` binding; its results hold for `format: text` (world 9.18).
+/// The contract of a `model` binding; its results hold for `format: text` (language 9.18).
 pub static MODEL: BuiltinTool = BuiltinTool {
     name: "model",
     config: &[],

@@ -1,4 +1,4 @@
-//! Builtins: the contracts of all of them, and those that only calculate (world 9.24).
+//! Builtins: the contracts of all of them, and those that only calculate (language 9.24).
 //!
 //! A host carries them out. A function here takes the arguments of a call by their names, and fails with the code that `docs/reference/builtins.md`
 //! lists; the same arguments fail again, so its failures are final.

@@ -1,4 +1,4 @@
-//! The results of the builtins, and their codes (world 9.24).
+//! The results of the builtins, and their codes (language 9.24).
 
 use super::*;
 use crate::value::Mapping;

@@ -137,7 +137,7 @@ impl Program {
         &self.graphs[node.graph as usize]
     }
 
-    /// Finds the value at the end of these keys for a graph: in its own files, then outwards (world 9.1). `["servers", "wiki"]`,
+    /// Finds the value at the end of these keys for a graph: in its own files, then outwards (language 9.1). `["servers", "wiki"]`,
     /// `["models", "roles", "planner"]`.
     pub fn find_setting<'p>(&'p self, graph: &'p Graph, keys: &[&str]) -> Option<(&'p HostConfig, &'p Value)> {
         self.outwards(graph).flat_map(|graph| &graph.host).find_map(|config| Some((config, config.at(keys)?)))

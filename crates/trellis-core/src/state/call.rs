@@ -50,7 +50,7 @@ pub struct PendingCall {
     /// The kind of the callee.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]
     pub kind: CallKind,
-    /// The names of the tools that a model is offered: the node's own, but for the one that is called (world 9.19).
+    /// The names of the tools that a model is offered: the node's own, but for the one that is called (language 9.19).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Arc<str>>,
     /// The part of another call that it is.

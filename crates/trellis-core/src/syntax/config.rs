@@ -1,4 +1,4 @@
-//! Keys of project files that a host reads: bindings, `servers`, `models`, `policy`, `budget` (world 9.1).
+//! Keys of project files that a host reads: bindings, `servers`, `models`, `policy`, `budget` (language 9.1).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct HostConfig {
     pub values: Mapping,
     /// The place of each value, by its path: `process.0`, `env.TOKEN`, `servers.wiki.url`.
     pub spans: BTreeMap<String, Span>,
-    /// Values that are filled in when they are used, by their path (world 9.2): `http` and `args` of a binding read its call
+    /// Values that are filled in when they are used, by their path (language 9.2): `http` and `args` of a binding read its call
     /// ([`Scope::of_call`](crate::scope::Scope::of_call)), the others (`env`, `servers.wiki.headers`, `models.providers.cloud.key`) hold secrets
     /// and nothing else.
     pub shapes: BTreeMap<String, Spanned<Shape>>,

@@ -109,7 +109,7 @@ pub const TESTS: &[Builtin] = &[
 /// Functions, by name: `function(arguments)`.
 pub const FUNCTIONS: &[Builtin] = &[builtin("range", "the integers from 0, or the first argument, up to before the last; at most 10,000")];
 
-/// Filters of `compute` files in addition to [`FILTERS`] (world 9.27).
+/// Filters of `compute` files in addition to [`FILTERS`] (language 9.27).
 pub const COMPUTE_FILTERS: &[Builtin] = &[
     builtin("merge", "the mapping with the entries of another one, which win"),
     builtin("without", "the mapping without the entry of the given name, or those of a list of names"),

@@ -1,4 +1,4 @@
-//! Numbers from expressions that people or models write: the calculations of a template and nothing else (world 9.24).
+//! Numbers from expressions that people or models write: the calculations of a template and nothing else (language 9.24).
 
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, Expr, Spanned, UnaryOpKind};
 

@@ -1,4 +1,4 @@
-//! Templates that are rendered in pieces: a host encodes the values of holes, and leaves the author's own text as it is (world 9.11).
+//! Templates that are rendered in pieces: a host encodes the values of holes, and leaves the author's own text as it is (language 9.11).
 
 use std::sync::Arc;
 
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn values_of_holes_come_apart_from_the_text_around_them() {
-        // world 9.11
+        // language 9.11
         assert_eq!(rendered("/people/{{ id }}/x?k={{secret:crm}}").unwrap(), r#"/people/<"a/b">/x?k=!crm"#);
         assert_eq!(rendered("/{{ id | upper }}-{{secret:crm}}").unwrap(), r#"/<"A/B">-!crm"#);
         assert_eq!(rendered("{% for x in list %}/{{ x }}{% endfor %}").unwrap(), "/<1>/<2>");

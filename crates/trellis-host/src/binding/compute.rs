@@ -1,4 +1,4 @@
-//! `compute:`: a template file over the arguments of a call that makes a value (world 9.27).
+//! `compute:`: a template file over the arguments of a call that makes a value (language 9.27).
 //!
 //! The file is read when the bindings are made, and again before a call where it was edited since.
 
@@ -153,7 +153,7 @@ mod tests {
         file(text, "").result(&args, 1 << 16).map(|value| value.to_json())
     }
 
-    // world 9.27: an edit counts for the next call
+    // language 9.27: an edit counts for the next call
     #[test]
     fn an_edited_file_is_read_again() {
         let folder = tempfile::tempdir().unwrap();

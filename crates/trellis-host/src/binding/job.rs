@@ -29,7 +29,7 @@ pub struct Job<'c> {
     pub timeout: Option<Duration>,
     /// The caller, the flag to stop the call, and the receiver of progress.
     pub context: CallContext,
-    /// The tools that a model is offered, as the program has them now (world 9.19).
+    /// The tools that a model is offered, as the program has them now (language 9.19).
     pub offered: Vec<Offered>,
     /// The schema that a success has to fit; of the call, else of its tool.
     pub returns: Option<Value>,
@@ -166,7 +166,7 @@ impl Job<'_> {
         }
     }
 
-    /// A shape of the binding's over the arguments of the call (world 9.2).
+    /// A shape of the binding's over the arguments of the call (language 9.2).
     ///
     /// # Errors
     /// Code `template`: it cannot be evaluated.

@@ -133,7 +133,7 @@ impl Obstacle {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// A warning about a variable that has calls go unencrypted to another machine, if its URL does (world 9.11).
+    /// A warning about a variable that has calls go unencrypted to another machine, if its URL does (language 9.11).
     #[cfg(feature = "http")]
     pub(super) fn unprotected(place: &str, variable: &str, url: &str) -> Option<Self> {
         let host = crate::http::unprotected(url)?;
@@ -148,7 +148,7 @@ impl Obstacle {
     }
 }
 
-/// Time that one server, host or provider has to answer when it is looked for (world 9.8).
+/// Time that one server, host or provider has to answer when it is looked for (language 9.8).
 pub(super) const REACH: Duration = Duration::from_secs(10);
 
 /// Looks for a server, host or provider, for as long as [`REACH`].

@@ -1,5 +1,5 @@
 //! `rate`, `abreast` and `max_wait`: how often a tool is called, how many of its calls run at once, and how long it may ask to be left alone
-//! (world 9.3, 11.6).
+//! (language 9.3, 11.6).
 //!
 //! A call enters the turnstile of its tool before it begins, then that of its server, in the order of coming; its timeout does not count meanwhile.
 //! Turnstiles belong to the process, so that an edit of the graph lets no call in before its turn.
@@ -232,7 +232,7 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(test);
     }
 
-    // world 11.6
+    // language 11.6
     #[test]
     fn so_many_calls_begin_within_a_time() {
         run(async {
@@ -276,7 +276,7 @@ mod tests {
         });
     }
 
-    // world 9.3
+    // language 9.3
     #[test]
     fn a_wait_above_the_bound_makes_an_error_final() {
         let after = |after| ToolError { after: Some(after), ..ToolError::new("busy") };

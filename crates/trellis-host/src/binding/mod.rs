@@ -3,7 +3,7 @@
 //! `bindings:` of `trellis.yaml` declare it for processes; an embedder registers functions by name. Only bound tools ever run. A call enters, a
 //! [`ToolResult`] comes out; a failure is an error result, never an error of the host.
 //!
-//! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (world 9.9).
+//! **Invariant:** the value of a secret that was filled into a call is in no message, no progress and no result of it (language 9.9).
 
 mod beside;
 mod builtin;
@@ -92,7 +92,7 @@ use self::{
 use crate::policy::{Budget, CallPattern, PolicyChain};
 use crate::secrets::{FilledCall, SHORTEST, Secrets};
 
-/// The default timeout of a call whose binding has no reason for another (world 9.5).
+/// The default timeout of a call whose binding has no reason for another (language 9.5).
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything that this host can carry out.
@@ -312,12 +312,12 @@ impl Bindings {
         ToolResult::new(call.id.clone(), result.map_or_else(ToolOutcome::Error, ToolOutcome::Success)).with_meta(meta)
     }
 
-    /// Returns the chain that decides about the calls of sessions: `policy` of the outermost graph (world 11.3).
+    /// Returns the chain that decides about the calls of sessions: `policy` of the outermost graph (language 11.3).
     pub fn policy(&self) -> &PolicyChain {
         &self.settings.policy
     }
 
-    /// Returns the budget of the calls of a session: `budget` of the outermost graph (world 11.6).
+    /// Returns the budget of the calls of a session: `budget` of the outermost graph (language 11.6).
     pub fn budget(&self) -> Budget {
         self.settings.budget
     }

@@ -1,4 +1,4 @@
-//! The project files that a graph sees: its own, then those of the graphs around it (world 9.1).
+//! The project files that a graph sees: its own, then those of the graphs around it (language 9.1).
 
 use std::{
     path::{Path, PathBuf},
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_graph_sees_its_own_file_then_those_around_it() {
-        // world 9.1
+        // language 9.1
         let file = |path: &str| Arc::new(Document::parse(&Source::text(path, "budget: { calls: 1 }\n"), Dialect::default()));
         let documents = ["trellis.yaml", "a/trellis.yaml", "a/b/c/trellis.yaml", "d/trellis.yaml"].map(file);
         let seen = |root| outwards(&documents, root).map(|(_, root)| root).collect::<Vec<_>>();

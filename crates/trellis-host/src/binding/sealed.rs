@@ -1,4 +1,4 @@
-//! Texts of project files that may hold secrets: `env` of processes, `env`, `headers` and `key` of servers and providers (world 9.2).
+//! Texts of project files that may hold secrets: `env` of processes, `env`, `headers` and `key` of servers and providers (language 9.2).
 
 use std::collections::{BTreeMap, BTreeSet};
 

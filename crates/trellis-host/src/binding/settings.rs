@@ -1,4 +1,4 @@
-//! `policy:` and `budget:` of the outermost graph become a chain and bounds, or findings at their places (world 11.3, 11.4, 11.6).
+//! `policy:` and `budget:` of the outermost graph become a chain and bounds, or findings at their places (language 11.3, 11.4, 11.6).
 
 use std::path::Path;
 
@@ -129,7 +129,7 @@ impl SessionSettings {
 }
 
 impl Bindings {
-    /// Findings about tools that a policy asks and that nothing here carries out: it would hold every call (world 11.3).
+    /// Findings about tools that a policy asks and that nothing here carries out: it would hold every call (language 11.3).
     pub fn unbound_policy_tools(&self, program: &Program) -> Vec<Diagnostic> {
         let policies = program.root().host.iter().map(|config| (program.root(), config, "policy"));
         let deciding = program.graphs().iter().flat_map(|graph| {

@@ -43,7 +43,7 @@ fn is_built(tool: &str) -> bool {
     }
 }
 
-// world 9.5
+// language 9.5
 #[test]
 fn each_kind_of_binding_has_its_time() {
     let (_, bindings) = bindings();

@@ -1,4 +1,4 @@
-//! Dead letters of stored sessions: listed, and settled by one more record (world 11.7).
+//! Dead letters of stored sessions: listed, and settled by one more record (language 11.7).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Statuses that are no success, and the delay that a response asks for (world 9.3, 9.4).
+//! Statuses that are no success, and the delay that a response asks for (language 9.3, 9.4).
 
 use std::time::SystemTime;
 

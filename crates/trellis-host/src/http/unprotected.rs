@@ -1,4 +1,4 @@
-//! Hosts to which everything goes unencrypted (world 9.11).
+//! Hosts to which everything goes unencrypted (language 9.11).
 
 use super::HttpRequest;
 
@@ -22,7 +22,7 @@ pub(crate) fn unprotected(url: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    // world 9.11
+    // language 9.11
     #[test]
     fn only_other_machines_are_unprotected() {
         for url in ["http://localhost:8080/a", "http://127.0.0.1", "http://[::1]:3/", "https://example.org", "http://a.localhost"] {

@@ -1,4 +1,4 @@
-//! Dead letters: calls that were given up, and that nothing in their graphs handled (world 11.7).
+//! Dead letters: calls that were given up, and that nothing in their graphs handled (language 11.7).
 //!
 //! **Invariant:** a letter is a reading of the step that gives its call up, so that a session and the fold of its records find the same one.
 

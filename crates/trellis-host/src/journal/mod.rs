@@ -166,7 +166,7 @@ pub enum Entry {
         /// The call, all its attempts.
         key: IdempotencyKey,
     },
-    /// A policy decided about a pending call, all its attempts (world 11.3). It is not asked again.
+    /// A policy decided about a pending call, all its attempts (language 11.3). It is not asked again.
     Policy {
         /// The call.
         key: IdempotencyKey,
@@ -179,7 +179,7 @@ pub enum Entry {
         /// The result.
         result: Box<ToolResult>,
     },
-    /// A call was given up (world 11.7).
+    /// A call was given up (language 11.7).
     Dead {
         /// The letter.
         letter: Box<DeadLetter>,

@@ -1,4 +1,4 @@
-//! Budgets: how many calls a session may make, and how many tokens they may take (world 11.6).
+//! Budgets: how many calls a session may make, and how many tokens they may take (language 11.6).
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{Mapping, ToolError, ToolOutcome, ToolResult, Value};
@@ -71,7 +71,7 @@ mod tests {
         ToolResult::new("c".into(), outcome).with_meta(meta.map(|meta| Value::from_json(meta).unwrap()))
     }
 
-    // world 11.6
+    // language 11.6
     #[test]
     fn every_attempt_that_started_counts_with_its_tokens() {
         let mut spent = Spent::default();

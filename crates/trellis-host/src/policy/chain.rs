@@ -1,4 +1,4 @@
-//! A chain of providers: asked in order until one decides (world 11.3).
+//! A chain of providers: asked in order until one decides (language 11.3).
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Policies: the decision whether a call runs, is held for an approval, or is denied (world 11.3).
+//! Policies: the decision whether a call runs, is held for an approval, or is denied (language 11.3).
 //!
 //! ```text
 //! PolicyChain: forced ─▶ block ─▶ ask ─▶ allow ─▶ tool ─▶ score        in the order of the author; the first that decides wins

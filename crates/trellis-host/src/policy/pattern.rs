@@ -1,4 +1,4 @@
-//! Patterns of calls: a glob of tool names, perhaps with a schema of the arguments (world 11.3).
+//! Patterns of calls: a glob of tool names, perhaps with a schema of the arguments (language 11.3).
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ mod tests {
         args
     }
 
-    // world 11.3
+    // language 11.3
     #[test]
     fn a_glob_names_tools_and_a_schema_their_arguments() {
         let matches = |glob: &str, tool: &str| CallPattern::new(glob).unwrap().matches(tool, &Mapping::new());

@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_taken_back_begins_anew_on_its_own_line() {
-        // world 9.21
+        // language 9.21
         let mut stream = StreamedText::default();
         let mut next = |text: &str, is_reset| stream.next(&Delta { text: text.into(), is_reset });
         assert_eq!(next("He", false) + &next("llo\x1b[2J", false) + &next("Hi", true), "Hello[2J\nHi");

@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(shown(&call).get("auth").unwrap().as_str(), Some("{{secret:one}} and {{secret:two}}!"));
     }
 
-    // world 9.4, F: a secret of one byte
+    // language 9.4: a secret of one byte
     #[test]
     fn what_cannot_be_filled_in_is_an_error_of_its_own_code_and_what_is_short_is_named() {
         let call = call(r#"{"a":""}"#, r#"[{"pointer":"/a","offset":0,"name":"api-key"},{"pointer":"/a","offset":0,"name":"api-key"}]"#);

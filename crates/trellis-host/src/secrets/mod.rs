@@ -1,4 +1,4 @@
-//! Secrets (world 11.1): looked up by name, filled into the arguments of a call just before it runs (language 3.6), and removed from all output.
+//! Secrets (language 11.1): looked up by name, filled into the arguments of a call just before it runs (language 3.6), and removed from all output.
 //!
 //! ```text
 //! Secrets::chain: environment ─▶ vault ─▶ SecretError     a call with places ──fill──▶ arguments + Mask
@@ -183,7 +183,7 @@ mod tests {
         Secrets::new(move |name| (name == known).then(|| value.to_owned()))
     }
 
-    // world 11.1
+    // language 11.1
     #[test]
     fn the_first_source_that_knows_a_name_wins_and_an_error_ends_the_search() {
         let broken = Secrets::fallible(|name| match name {

@@ -1,4 +1,4 @@
-//! Names of secrets, and the variables that may hold their values (world 11.1).
+//! Names of secrets, and the variables that may hold their values (language 11.1).
 
 /// The beginning of the variables that hold secrets.
 pub(super) const PREFIX: &str = "TRELLIS_SECRET_";
@@ -22,7 +22,7 @@ pub fn variable(name: &str) -> String {
 mod tests {
     use super::*;
 
-    // world 11.1
+    // language 11.1
     #[test]
     fn names_are_short_and_plain() {
         let longest = "a".repeat(64);

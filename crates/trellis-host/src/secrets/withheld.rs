@@ -1,4 +1,4 @@
-//! Variables that no process inherits (world 9.9): secrets, and the credentials of the program itself.
+//! Variables that no process inherits (language 9.9): secrets, and the credentials of the program itself.
 
 use std::{
     collections::BTreeSet,
@@ -43,7 +43,7 @@ pub fn is_withheld(variable: &str) -> bool {
 mod tests {
     use super::*;
 
-    // world 9.9
+    // language 9.9
     #[test]
     fn the_credentials_of_the_program_are_withheld_from_processes() {
         let withheld = [

@@ -1,4 +1,4 @@
-//! Dead letters, made again: the call is carried out once more under its key, and a success settles it (world 11.7).
+//! Dead letters, made again: the call is carried out once more under its key, and a success settles it (language 11.7).
 
 use std::{collections::BTreeSet, sync::Mutex};
 

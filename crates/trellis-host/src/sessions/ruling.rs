@@ -1,4 +1,4 @@
-//! Asking the policy about a call, and the budget for it, before it runs (world 11.3, 11.6).
+//! Asking the policy about a call, and the budget for it, before it runs (language 11.3, 11.6).
 //!
 //! ```text
 //! call ─▶ remembered? ─▶ Ruling::Run | Hold | Deny | Fail
@@ -118,7 +118,7 @@ impl Sessions {
         })
     }
 
-    /// Refuses a call for which the budget of its session is spent; else it is reserved until its result is known (world 11.6).
+    /// Refuses a call for which the budget of its session is spent; else it is reserved until its result is known (language 11.6).
     pub(super) fn over_budget(&self, slot: &Slot, bindings: &Bindings, call: &PendingCall) -> Result<Option<ToolError>, SendError> {
         let budget = bindings.budget();
         if budget == Budget::default() {

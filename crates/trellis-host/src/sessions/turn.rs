@@ -265,9 +265,9 @@ pub enum SessionEvent {
     Calling(Call),
     /// A running tool reports progress: one line.
     Progress(Call, Arc<str>),
-    /// A piece of the text that a model writes for a call, while it writes it (world 9.21).
+    /// A piece of the text that a model writes for a call, while it writes it (language 9.21).
     Delta(Call, Delta),
-    /// A policy decided about a call (world 11.3).
+    /// A policy decided about a call (language 11.3).
     Ruled(Call, Arc<Decided>),
     /// The result of a call that was carried out, answered or denied here.
     Returned(Call, ToolResult),

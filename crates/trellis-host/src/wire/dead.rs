@@ -1,4 +1,4 @@
-//! Dead letters, as doors list them (world 11.7).
+//! Dead letters, as doors list them (language 11.7).
 
 use std::sync::Arc;
 

@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    // doors 1.1: unknown keys are refused with the nearest key as help, and their place
+    // `docs/serve.md`: unknown keys are refused with the nearest key as help, and their place
     #[test]
     fn an_unknown_key_is_told_with_the_nearest_one_and_its_place() {
         for (line, pointer, message) in [

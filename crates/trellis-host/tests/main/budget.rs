@@ -1,4 +1,4 @@
-//! Budgets over the calls of sessions: attempts, children, parts, and sessions that go on elsewhere (world 11.6).
+//! Budgets over the calls of sessions: attempts, children, parts, and sessions that go on elsewhere (language 11.6).
 
 use std::{
     sync::{

@@ -1,5 +1,5 @@
-//! Contracts of authors that contradict those of builtins and models (world 9.8, 9.24): `check --host` says where nothing fits both, and which nodes
-//! builtins read.
+//! Contracts of authors that contradict those of builtins and models (language 9.8, 9.24): `check --host` says where nothing fits both, and which
+//! nodes builtins read.
 
 use trellis_host::{Bindings, binding::Host};
 

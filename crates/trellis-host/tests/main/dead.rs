@@ -1,4 +1,4 @@
-//! Dead letters: which calls become one, how they are made again, and what a store has of them (world 11.7).
+//! Dead letters: which calls become one, how they are made again, and what a store has of them (language 11.7).
 
 use std::sync::{
     Arc, Mutex,

@@ -1,4 +1,4 @@
-//! The builtin `policy.decide`: a chain of providers over whatever a call hands to it (world 9.24, 11.3, 11.4).
+//! The builtin `policy.decide`: a chain of providers over whatever a call hands to it (language 9.24, 11.3, 11.4).
 
 use std::sync::{Arc, Mutex};
 
@@ -91,7 +91,7 @@ fn says(decision: &str, source: &str) -> (String, String) {
     (decision.to_owned(), source.to_owned())
 }
 
-// world 9.24
+// language 9.24
 #[test]
 fn each_provider_is_named_as_the_source_of_its_decision() {
     let args = r#"{"tool":"mail.send","args":{"to":"a@b"},"risk":3}"#;
@@ -113,7 +113,7 @@ fn each_provider_is_named_as_the_source_of_its_decision() {
     assert_eq!(Chain::new("{block: [{tool: decide, args: {required: [risk]}}]}").decision(r#"{"risk":3}"#), says("BLOCK", "block"));
 }
 
-// world 9.24
+// language 9.24
 #[test]
 fn where_nobody_decides_a_person_does() {
     for chain in ["{block: [other]}", "{allow: [other]}"] {
@@ -122,7 +122,7 @@ fn where_nobody_decides_a_person_does() {
     }
 }
 
-// world 11.4
+// language 11.4
 #[test]
 fn a_score_decides_with_what_it_read() {
     let risk = r#"{"risk":3}"#;
@@ -153,7 +153,7 @@ fn a_score_decides_with_what_it_read() {
     assert_eq!(newest.score("70", 0, "").decision(risk), says("BLOCK", "score_lock"));
 }
 
-// world 11.4
+// language 11.4
 #[test]
 fn a_score_has_bounds_of_its_own() {
     let strict = SCORE.replace("risk: risk", "risk: risk, max_age: 5m, block_below: 50, auto_above: 60, risk_below: 2");
@@ -169,7 +169,7 @@ fn a_score_has_bounds_of_its_own() {
     assert_eq!((error.code, error.is_final), (Some(Value::text("policy")), true));
 }
 
-// world 11.3, F: a policy tool that fails, loops, answers MAYBE
+// language 11.3: a policy tool that fails, loops, answers MAYBE
 #[test]
 fn a_tool_gets_the_arguments_and_one_that_cannot_decide_asks() {
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -192,7 +192,7 @@ fn a_tool_gets_the_arguments_and_one_that_cannot_decide_asks() {
     assert_eq!(Chain::bound(each_other).decision("{}"), says("ASK", "provider"));
 }
 
-// world 11.3
+// language 11.3
 #[test]
 fn a_variable_with_something_else_in_it_is_an_error() {
     let error = Chain::new("{forced: {env: FORCE}}").variable("FORCE", "run").call("{}").unwrap_err();
@@ -200,7 +200,7 @@ fn a_variable_with_something_else_in_it_is_an_error() {
     assert!(error.message.contains("`FORCE` holds AUTO_RUN, ASK or BLOCK, not `run`"), "{}", error.message);
 }
 
-// world 9.2, 9.5
+// language 9.2, 9.5
 #[test]
 fn arguments_may_be_made_and_a_tool_that_says_nothing_runs_out_of_time() {
     let made = "decide: {builtin: policy.decide, chain: [{block: [\"mail.*\"]}], args: {tool: \"mail.{{ verb }}\", args: {}}}";

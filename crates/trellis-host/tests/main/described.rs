@@ -1,4 +1,4 @@
-//! The keys and words of the host as they are described for editors: those that it takes, and no others (world 9, 11; workbench 2).
+//! The keys and words of the host as they are described for editors: those that it takes, and no others (language 9, 11, `docs/lsp.md`).
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! `before_each` is made before every node, however a session comes there (world 11.8, language 7.1).
+//! `before_each` is made before every node, however a session comes there (language 11.8, 7.1).
 
 use std::sync::{Arc, Mutex};
 

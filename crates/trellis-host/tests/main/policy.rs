@@ -1,4 +1,4 @@
-//! Policies over the calls of sessions: who decides, what is recorded, and what nobody is asked twice (world 11.3, 11.4).
+//! Policies over the calls of sessions: who decides, what is recorded, and what nobody is asked twice (language 11.3, 11.4).
 
 use std::{
     future::pending,
@@ -86,7 +86,7 @@ async fn kinds(store: &Arc<MemoryStore>) -> Vec<String> {
     rows.iter().map(|row| kind(row.text.as_ref().unwrap())).collect()
 }
 
-// world 11.3
+// language 11.3
 #[test]
 fn the_first_provider_that_decides_wins() {
     let none = "{}";
@@ -102,7 +102,7 @@ fn the_first_provider_that_decides_wins() {
     assert_eq!(outcome(&large.replace("13", "12"), none), "denied");
 }
 
-// world 11.3, F: a policy tool that fails, loops, answers MAYBE
+// language 11.3: a policy tool that fails, loops, answers MAYBE
 #[test]
 fn a_tool_decides_and_one_that_cannot_holds_the_call() {
     let asks = "policy: [{tool: gate}]\n";
@@ -160,7 +160,7 @@ fn forced(value: &'static str) -> Sessions {
     assembly.sessions(assembled.runnable.unwrap(), None).unwrap()
 }
 
-// world 11.3, F: FORCE junk
+// language 11.3: FORCE junk
 #[test]
 fn a_variable_forces_a_decision_and_junk_in_it_is_an_error() {
     let outcome = |value| {
@@ -174,7 +174,7 @@ fn a_variable_forces_a_decision_and_junk_in_it_is_an_error() {
     assert_eq!(outcome("run"), "policy: `FORCE` holds AUTO_RUN, ASK or BLOCK, not `run`");
 }
 
-// world 11.3: `--yes` approves ASK, never BLOCK
+// language 11.3: `--yes` approves ASK, never BLOCK
 #[test]
 fn a_yes_to_everything_is_a_yes_to_what_is_held_and_to_nothing_that_is_denied() {
     let outcome = |policy: &str| {
@@ -185,7 +185,6 @@ fn a_yes_to_everything_is_a_yes_to_what_is_held_and_to_nothing_that_is_denied() 
     assert_eq!(outcome("policy: [{block: [pay]}]\n"), "denied");
 }
 
-// world B 11
 #[test]
 fn what_was_decided_is_stored_before_the_call_and_nobody_is_asked_again() {
     let (stage, asked, paid) = gated("policy: [{tool: gate}]\n", r#"{"decision":"ASK","notes":["a person must look"]}"#);
@@ -206,7 +205,6 @@ fn what_was_decided_is_stored_before_the_call_and_nobody_is_asked_again() {
     });
 }
 
-// world B 11
 #[test]
 fn a_call_that_was_cut_off_runs_again_without_another_question() {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -301,7 +299,7 @@ fn noting(files: &[(&str, &str)]) -> (Stage, Notes, Notes) {
 
 const FUNCTIONS: &str = "bindings:\n  pay: {function: {}}\n  refund: {function: {}, effect: none}\n  gate: {function: {}, effect: none}\n";
 
-// world 11.3: one decision per call key, also for undos
+// language 11.3: one decision per call key, also for undos
 #[test]
 fn an_undo_is_decided_about_like_any_other_call() {
     let start = ("start.md", "---\ndo: {name: pay, args: {n: 1}}\nundo: {name: refund, args: {n: 1}}\nto: rollback\n---\n");
@@ -331,7 +329,7 @@ fn an_undo_is_decided_about_like_any_other_call() {
     });
 }
 
-// world 11.3: `graph:PATH` names children, and calls inside of them are decided about by the same list
+// language 11.3: `graph:PATH` names children, and calls inside of them are decided about by the same list
 #[test]
 fn a_pattern_names_children_by_their_path() {
     let start = ("start.md", "---\ndo: {graph: inner/work}\nsave_to: done\non_denied: denied\nto: end\n---\n");

@@ -1,4 +1,4 @@
-//! `policy:` and `budget:` as they are written: each mistake is one finding, at its place (world 9.1, 11.3, 11.4, 11.6).
+//! `policy:` and `budget:` as they are written: each mistake is one finding, at its place (language 9.1, 11.3, 11.4, 11.6).
 
 use std::sync::Arc;
 

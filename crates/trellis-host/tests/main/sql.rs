@@ -1,4 +1,4 @@
-//! Statements over a database that run too long, or reach for more than the file (world 9.26).
+//! Statements over a database that run too long, or reach for more than the file (language 9.26).
 
 use std::path::Path;
 

@@ -57,7 +57,7 @@ fn a_secret_is_in_no_message_and_no_variable() {
     );
 }
 
-// world 9.9: results, data, texts and keys, encoded too; what the session saves has none of it
+// language 9.9: results, data, texts and keys, encoded too; what the session saves has none of it
 #[test]
 fn a_secret_is_in_no_result_whatever_its_form() {
     let told =
@@ -77,7 +77,7 @@ fn a_secret_is_in_no_result_whatever_its_form() {
     assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
 }
 
-// world 9.2, 9.9: a secret in `env` is filled in for the call, and is in no result, message or line of progress
+// language 9.2, 9.9: a secret in `env` is filled in for the call, and is in no result, message or line of progress
 #[test]
 fn a_secret_in_the_environment_is_filled_in_and_masked() {
     let asked = |body: &str, secrets: Secrets| {
@@ -99,7 +99,7 @@ fn a_secret_in_the_environment_is_filled_in_and_masked() {
     assert_eq!(unknown, "the secret `key` is not known here; set `TRELLIS_SECRET_KEY`, or run `trellis secret set key`");
 }
 
-// world 11.1: a source that cannot be read is not an unknown secret
+// language 11.1: a source that cannot be read is not an unknown secret
 #[test]
 fn a_source_that_fails_is_named_in_the_error() {
     let failing = Secrets::fallible(|name| Err(SecretError::Unreadable { name: name.into(), why: "the vault is closed".into() }));

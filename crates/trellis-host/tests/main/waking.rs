@@ -125,7 +125,8 @@ fn a_store_that_goes_away_is_told_once_and_one_that_was_never_there_is_an_error(
     });
 }
 
-/// world 9.3, doors 1.9: a full disk keeps nobody waiting for ever; the call is made again under its key when there is room, later and later.
+/// language 9.3, `docs/serve.md#problems`: a full disk keeps nobody waiting for ever; the call is made again under its key when there is room, later
+/// and later.
 #[test]
 fn a_session_that_a_full_store_refused_goes_on_when_there_is_room() {
     let ((stage, made), store) = (workers(), Arc::new(Troubled::default()));
@@ -163,7 +164,7 @@ fn a_session_that_a_full_store_refused_goes_on_when_there_is_room() {
     });
 }
 
-/// world 9.3: a process that comes upon the running call of another one leaves it alone for a while, and makes it when nobody did.
+/// language 9.3: a process that comes upon the running call of another one leaves it alone for a while, and makes it when nobody did.
 #[test]
 fn what_another_process_works_on_is_not_done_a_second_time() {
     let ((stage, made), store) = (workers(), Arc::new(MemoryStore::default()));

@@ -1,4 +1,4 @@
-//! Servers over HTTP without manners (world F, mcp).
+//! Servers over HTTP without manners.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -107,7 +107,7 @@ fn statuses_pages_and_cut_answers_have_their_codes() {
 
 #[test]
 fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
-    // world 9.3, 9.4
+    // language 9.3, 9.4
     run(async {
         for (asked, more, after, is_final) in [
             ("3", "", Some(3000), false),
@@ -131,7 +131,7 @@ fn a_wait_that_a_server_asks_for_is_seconds_or_a_date_and_bounded() {
 
 #[test]
 fn calls_of_all_tools_of_a_server_wait_for_its_turn() {
-    // world 11.6
+    // language 11.6
     run(async {
         for (more, at_once) in [("", 2), (", abreast: 1", 1), (", abreast: 2", 2)] {
             let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -157,7 +157,7 @@ fn calls_of_all_tools_of_a_server_wait_for_its_turn() {
 
 #[test]
 fn a_call_says_which_span_it_is() {
-    // world 9.15
+    // language 9.15
     run(async {
         let port = legacy(|_, body| {
             let call = Value::from_json(body).unwrap();
@@ -180,7 +180,7 @@ fn a_call_says_which_span_it_is() {
 
 #[test]
 fn a_call_that_is_stopped_leaves_the_queue_of_its_server() {
-    // world 11.6
+    // language 11.6
     run(async {
         let stage = bound(legacy(|_, _| (200, "text/event-stream", ": without end\n\n".to_owned())), ", abreast: 1", "t: { mcp: s/t }");
         let (first, second) = (asked("t", "{}", Some(60_000)), asked("t", "{}", None));
@@ -199,7 +199,7 @@ fn a_call_that_is_stopped_leaves_the_queue_of_its_server() {
 
 #[test]
 fn a_server_of_another_era_says_so() {
-    // world 9.13, F: a server that speaks 2025 or 2026 only
+    // language 9.13: a server that speaks 2025 or 2026 only
     run(async {
         let old = legacy(|_, body| result(body, r#"{"content":[{"type":"text","text":"done"}]}"#));
         for era in ["", ", era: auto", ", era: legacy"] {
@@ -264,7 +264,6 @@ fn events_without_end_run_into_the_timeout_and_large_ones_into_the_bound() {
 
 #[test]
 fn an_image_above_the_bound_of_results_is_refused_over_http_too() {
-    // world F
     run(async {
         let image = |_: &str, body: &str| {
             let data = "QUJD".repeat(500_000);

@@ -1,4 +1,4 @@
-//! Servers without manners: each failure has its code, and nobody waits for ever (world F, mcp).
+//! Servers without manners: each failure has its code, and nobody waits for ever.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn failed(stage: &Stage) -> trellis_core::ToolError {
 #[test]
 fn a_good_server_is_started_once_and_ends_with_the_host() {
     run(async {
-        // world 9.13, 9.15
+        // language 9.13, 9.15
         let stage = stage("good", "");
         assert_eq!(stage.call("echo", r#"{"text":"{\"a\": 1}"}"#).await.unwrap().to_json(), r#"{"a":1}"#);
         let twice = tokio::join!(stage.call("echo", r#"{"text":"one"}"#), stage.call("echo", r#"{"text":"two"}"#));
@@ -106,7 +106,7 @@ fn a_server_that_dies_in_a_call_is_started_again_by_the_next_attempt() {
         for starts in 1..=2 {
             let error = failed(&stage).await;
             assert_eq!((code(&error), error.is_final), ("mcp-lost", false));
-            // Its secret is masked in its message (world 9.9).
+            // Its secret is masked in its message (language 9.9).
             assert_eq!(error.message, "the server `rude` exited with 3: out of memory: ***");
             assert_eq!(stage.starts(), starts);
         }
@@ -166,7 +166,7 @@ fn a_mute_call_times_out_and_is_told_so() {
 #[test]
 fn a_call_that_is_stopped_may_have_succeeded() {
     run(async {
-        // world 9.15
+        // language 9.15
         let stopped = async |manner: &str| {
             let stage = stage(manner, "grace: 1s");
             let asked = asked("echo", r#"{"text":"x"}"#, None);
@@ -235,7 +235,7 @@ fn answers_that_are_none_and_errors_of_the_protocol() {
 #[test]
 fn a_server_that_asks_is_refused() {
     run(async {
-        // world 9.16
+        // language 9.16
         let stage = stage("asks", "");
         let error = failed(&stage).await;
         assert_eq!((code(&error), error.data.as_ref().unwrap().to_json().as_str()), ("mcp-rpc", r#"{"rpc":-32601}"#));
@@ -258,7 +258,7 @@ fn a_server_that_closes_its_standard_input_is_started_again() {
 #[test]
 fn tools_and_arguments_are_checked_before_anything_is_sent() {
     run(async {
-        // world 9.13
+        // language 9.13
         let stage = stage("good", "");
         let error = stage.call("echo", r#"{"text":3}"#).await.unwrap_err();
         assert_eq!((code(&error), error.is_final), ("mcp-rpc", true));
@@ -267,7 +267,7 @@ fn tools_and_arguments_are_checked_before_anything_is_sent() {
         let error = stage.call("gone", "{}").await.unwrap_err();
         assert_eq!((code(&error), error.data.as_ref().unwrap().to_json().as_str()), ("mcp-rpc", r#"{"rpc":-32602}"#));
         assert!(!stage.log().contains(&"tools/call".to_owned()), "{:?}", stage.log());
-        // world 9.14
+        // language 9.14
         assert!(stage.call("shape", r#"{"size":3}"#).await.is_ok());
         assert_eq!(stage.call("shape", r#"{"size":"3"}"#).await.unwrap_err().kind, ToolErrorKind::Schema);
     });
@@ -286,7 +286,7 @@ fn a_tool_that_vanished_is_not_called_any_more() {
 
 #[test]
 fn a_tool_that_changed_its_schema_is_held_to_the_new_one() {
-    // world 9.13, F
+    // language 9.13
     run(async {
         let stage = stage("changes", "");
         assert!(stage.call("echo", r#"{"text":"x"}"#).await.is_ok());
@@ -347,7 +347,7 @@ fn a_server_that_stays_is_ended_by_force() {
 #[test]
 fn no_server_inherits_credentials_and_secrets_stand_in_its_variables() {
     run(async {
-        // world 9.9, 9.2
+        // language 9.9, 9.2
         let stage = stage("good", r#"env: { TOKEN: "Bearer {{secret:token}}", N: 1 }"#);
         let seen = stage.call("env", r#"{"names":["N","TOKEN","TRELLIS_STORE","TRELLIS_SECRET_X"]}"#).await.unwrap();
         assert_eq!(seen.to_json(), r#"{"N":"1","TOKEN":"Bearer ***","TRELLIS_SECRET_X":null,"TRELLIS_STORE":null}"#);
@@ -361,7 +361,7 @@ fn no_server_inherits_credentials_and_secrets_stand_in_its_variables() {
 #[test]
 fn args_make_what_is_handed_on() {
     run(async {
-        // world 9.2
+        // language 9.2
         let stage = Stage::new(
             "servers: { rude: { process: [python3, SCRIPTS/rude.py, good] } }\n\
              bindings: { greet: { mcp: rude/echo, args: { text: \"{{ who }} by {{ call.key }}\" }, parameters: { type: object, required: [who] } } }\n",
@@ -375,7 +375,7 @@ fn args_make_what_is_handed_on() {
 #[test]
 fn schemas_that_are_too_long_or_lead_outside_hold_nobody_back() {
     run(async {
-        // world 9.13
+        // language 9.13
         let held = failed(&stage("short-schema", "")).await;
         assert_eq!((code(&held), held.is_final), ("mcp-rpc", true));
         for manner in ["long-schema", "outside-ref"] {

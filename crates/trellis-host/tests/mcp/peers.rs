@@ -48,7 +48,7 @@ fn installed(server: &str, args: &str, bindings: &str) -> Stage {
 #[test]
 fn a_reference_server_answers_in_all_shapes() {
     run(async {
-        // world 9.14, 9.15
+        // language 9.14, 9.15
         let stage = installed(
             "everything",
             ", stdio",
@@ -107,7 +107,7 @@ fn the_memory_server_keeps_what_it_is_told() {
 #[test]
 fn a_server_of_2026_over_http() {
     run(async {
-        // world 9.13, 9.16
+        // language 9.13, 9.16
         let server = HttpServer::modern("reject");
         for era in ["auto", "modern"] {
             let stage = Stage::new(&project(server.port, era));
@@ -141,7 +141,7 @@ fn a_server_of_both_eras_over_http() {
 #[test]
 fn a_library_is_written_from_the_list_of_a_server() {
     run(async {
-        // world 9.16
+        // language 9.16
         let stage = installed("filesystem", ", .", "  read: { mcp: s/read_text_file }\n");
         let text = server_library(stage.program.documents(), stage.folder.path(), &stage.host, "s", "2026-11-23").await.unwrap().text;
         let heading =

@@ -16,7 +16,7 @@ fn mistakes(project: &str) -> Vec<String> {
 
 #[test]
 fn every_mistake_in_servers_has_its_place() {
-    // world 9.1
+    // language 9.1
     for (server, message) in [
         ("3", "`servers.s` takes a mapping"),
         ("{}", "the server `s` cannot be reached: it has neither `process` nor `url`"),
@@ -53,7 +53,7 @@ fn every_mistake_in_servers_has_its_place() {
 
 #[test]
 fn what_goes_unencrypted_to_another_machine_is_a_warning() {
-    // world 9.11
+    // language 9.11
     let project = |url: &str| {
         format!("servers: {{ wiki: {{ url: \"{url}\" }}, unused: {{ url: \"{url}\" }} }}\nbindings: {{ t: {{ mcp: wiki/find }} }}\n")
     };
@@ -77,7 +77,7 @@ fn what_goes_unencrypted_to_another_machine_is_a_warning() {
 
 #[test]
 fn a_server_that_cannot_be_reached_is_told_once() {
-    // world 9.8
+    // language 9.8
     let bindings = |names: &[&str]| names.iter().map(|name| format!("  {name}: {{ mcp: s/{name} }}\n")).collect::<String>();
     // What is seen without starting it is told so; connecting tells the rest.
     // It ends after the first message: one that ended before would have closed the pipe to it, and then that is all that is known.
@@ -94,7 +94,7 @@ fn a_server_that_cannot_be_reached_is_told_once() {
 
 #[test]
 fn servers_of_outer_graphs_are_found() {
-    // world 9.1
+    // language 9.1
     let sources = [
         ("start.yaml", "content: hello\n"),
         ("trellis.yaml", "servers: { files: { process: [a] } }\n"),
@@ -123,7 +123,7 @@ fn findings(project: &str, node: &str, reach: bool) -> Vec<(Code, String, String
 
 #[test]
 fn what_would_keep_a_server_from_starting_is_known_before() {
-    // world 9.8
+    // language 9.8
     let project = "servers: { s: { process: [./nowhere], env: { A: \"{{secret:unknown-one}}\" } } }\nbindings: { t: { mcp: s/t } }\n";
     let found = findings(project, "content: hello\n", false);
     let messages: Vec<_> = found.iter().map(|(.., message)| message.as_str()).collect();
@@ -138,7 +138,7 @@ fn what_would_keep_a_server_from_starting_is_known_before() {
 
 #[test]
 fn connecting_shows_tools_that_are_not_there_and_arguments_that_do_not_fit() {
-    // world 9.8
+    // language 9.8
     let project = "servers: { rude: { process: [python3, SCRIPTS/rude.py, good] } }\n\
                    bindings: { echo: { mcp: rude/echo }, gone: { mcp: rude/ecko } }\n";
     let found = findings(project, "tools: [echo]\ndo: { name: echo, args: { text: 3 } }\n", true);

@@ -1,4 +1,4 @@
-//! Roles as chains (world 9.22), scripted and process providers (world 9.23).
+//! Roles as chains (language 9.22), scripted and process providers (language 9.23).
 
 use trellis_core::Value;
 
@@ -29,7 +29,7 @@ const PROMPT: &str = r#"{"prompt":"hi"}"#;
 
 #[tokio::test]
 async fn the_next_provider_answers_where_one_is_down() {
-    // world 9.22
+    // language 9.22
     let down = Endpoint::saying(vec![status("503 Service Unavailable", "", "{}")]).await;
     let cut = Endpoint::streaming(&[&says("I am")]).await;
     let up = Endpoint::streaming(&[&says("Here."), &ends("stop")]).await;
@@ -45,7 +45,7 @@ async fn the_next_provider_answers_where_one_is_down() {
 
 #[tokio::test]
 async fn what_another_provider_would_refuse_too_ends_the_chain() {
-    // world 9.22
+    // language 9.22
     let refusing = Endpoint::saying(vec![status("400 Bad Request", "", r#"{"error":{"message":"too long"}}"#)]).await;
     let up = Endpoint::streaming(&[&says("Here."), &ends("stop")]).await;
     let stage = Stage::new(&project(&[("a", openai(&refusing)), ("b", openai(&up))], ""));
@@ -55,7 +55,7 @@ async fn what_another_provider_would_refuse_too_ends_the_chain() {
 
 #[tokio::test]
 async fn a_provider_that_says_nothing_takes_its_share_only() {
-    // world 9.22
+    // language 9.22
     let mute = Endpoint::saying(vec![vec![crate::endpoint::Part::Pause(std::time::Duration::from_secs(60))]]).await;
     let up = Endpoint::streaming(&[&says("Here."), &ends("stop")]).await;
     let stage = Stage::new(&project(&[("a", openai(&mute)), ("b", openai(&up))], ""));
@@ -70,7 +70,7 @@ async fn a_provider_that_says_nothing_takes_its_share_only() {
 
 #[tokio::test]
 async fn a_script_stands_in_where_nothing_else_is_set_up_and_never_after_a_failure() {
-    // world 9.22, 9.23
+    // language 9.22, 9.23
     const SCRIPT: &str = "- reply: { content: \"Scripted, {{ role }}.\" }\n";
     let unset = "openai: { env: TRELLIS_TEST_NO_SUCH_VARIABLE }".to_owned();
     let script = "scripted: ./_model.yaml".to_owned();
@@ -124,7 +124,7 @@ async fn an_address_without_its_secret_starts_nothing() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_process_is_a_provider_too() {
-    // world 9.23
+    // language 9.23
     let answers = |body: &str| project(&[("local", format!("process: [sh, -c, \"cat > asked.json; {body}\"]"))], "");
     let stage = Stage::new(&answers(
         "echo '{\\\"content\\\": \\\"Hi.\\\", \\\"tool_calls\\\": [{\\\"name\\\": \\\"stock.find\\\", \\\"args\\\": {}}]}'",
@@ -145,7 +145,7 @@ async fn a_process_is_a_provider_too() {
 
 #[tokio::test]
 async fn arguments_are_made_by_templates_over_those_of_the_call() {
-    // world 9.2
+    // language 9.2
     let up = Endpoint::saying(vec![stream(&[&says("ok"), &ends("stop")])]).await;
     let project = format!(
         concat!(

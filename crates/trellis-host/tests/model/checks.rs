@@ -1,4 +1,4 @@
-//! Findings before a call is made: `check`, `check --host`, `check --host --reach` (world 9.1, 9.8).
+//! Findings before a call is made: `check`, `check --host`, `check --host --reach` (language 9.1, 9.8).
 
 use trellis_core::diagnostic::Severity;
 
@@ -16,7 +16,7 @@ const HELPER: &str = "{ helper: [{ provider: cloud, model: m }] }";
 
 #[test]
 fn every_mistake_is_one_finding_with_its_remedy() {
-    // world 9.1
+    // language 9.1
     for (providers, roles, model, message, help) in [
         (CLOUD, HELPER, "{ role: helpr }", "there is no role `helpr`", "helper"),
         (CLOUD, HELPER, "{ }", "the binding `ask` names no role", "roles stand in"),
@@ -63,7 +63,7 @@ fn obstacles(stage: &Stage) -> Vec<(Severity, String)> {
 
 #[test]
 fn what_is_not_set_up_is_worth_knowing_while_a_later_provider_is() {
-    // world 9.8
+    // language 9.8
     let unset = "{ cloud: { openai: { env: TRELLIS_TEST_NO_SUCH_VARIABLE } }, house: { scripted: ./_model.yaml } }";
     let roles = "{ helper: [{ provider: cloud, model: m }, { provider: house }] }";
     let files = [("_model.yaml", "- reply: { content: hi }\n")];
@@ -76,7 +76,7 @@ fn what_is_not_set_up_is_worth_knowing_while_a_later_provider_is() {
 
 #[test]
 fn a_provider_of_several_bindings_is_told_once() {
-    // world 9.8
+    // language 9.8
     let models = |roles: &str| {
         format!(
             "models:\n  providers: {{ cloud: {{ openai: {{ env: TRELLIS_TEST_NO_SUCH_VARIABLE }} }}, house: {{ scripted: ./_model.yaml }} }}\n  \
@@ -97,7 +97,7 @@ fn a_provider_of_several_bindings_is_told_once() {
 
 #[test]
 fn what_goes_unencrypted_to_another_machine_is_a_warning() {
-    // world 9.11
+    // language 9.11
     let found = |openai: &str| {
         let found = findings(&project(&format!("{{ cloud: {{ openai: {openai} }} }}"), HELPER, "{ role: helper }"));
         found.into_iter().map(|found| (found.severity, found.message)).collect::<Vec<_>>()
@@ -116,7 +116,7 @@ fn what_goes_unencrypted_to_another_machine_is_a_warning() {
 
 #[test]
 fn files_that_are_missing_or_nodes_as_well_are_named() {
-    // world 9.8
+    // language 9.8
     let house = "{ house: { scripted: ./lib/tools.yaml } }";
     let roles = "{ helper: [{ provider: house }] }";
     let files = [("lib/tools.yaml", "- reply: { content: hi }\n"), ("end.md", "Be brief.\n")];
@@ -134,7 +134,7 @@ fn files_that_are_missing_or_nodes_as_well_are_named() {
 
 #[tokio::test]
 async fn reaching_asks_for_the_models_with_the_key() {
-    // world 9.8
+    // language 9.8
     let reach = async |status_line: &str| {
         let endpoint = Endpoint::saying(vec![status(status_line, "", r#"{"error":{"message":"bad key sk-hunter2hunter2"}}"#)]).await;
         let cloud = format!("{{ cloud: {{ openai: {}, key: \"{{{{secret:key}}}}\" }} }}", endpoint.base);

@@ -1,4 +1,4 @@
-//! Endpoints with bad manners (world F), and what is asked of good ones.
+//! Endpoints with bad manners, and what is asked of good ones.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ const DONE: &str = "[DONE]";
 
 #[tokio::test]
 async fn a_text_is_told_while_it_is_written_and_the_result_is_whole() {
-    // world 9.18, 9.20, 9.21
+    // language 9.18, 9.20, 9.21
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}"#;
     let endpoint = Endpoint::streaming(&[&says("Hel"), &says("lo"), &ends("stop"), usage, DONE]).await;
     let (result, told) = stage(&endpoint, "").watch().await;
@@ -45,7 +45,7 @@ async fn a_text_is_told_while_it_is_written_and_the_result_is_whole() {
     let body = Value::from_json(body).unwrap();
     assert_eq!(body.get("model").unwrap().as_str(), Some("m-1"));
     assert_eq!(body.get("max_tokens").and_then(Value::as_u64), Some(90));
-    // world 9.19
+    // language 9.19
     assert_eq!(body.at("tools.0.function.name").unwrap().as_str(), Some("stock_find"));
     assert_eq!(body.at("tools.0.function.parameters.required.0").unwrap().as_str(), Some("q"));
     assert_eq!(body.at("tools.1.function.name").unwrap().as_str(), Some("clock_now"));
@@ -73,7 +73,7 @@ async fn a_stream_may_be_cut_anywhere_between_its_pieces() {
 
 #[tokio::test]
 async fn a_stream_that_ends_inside_of_an_answer_is_cut() {
-    // world 9.21
+    // language 9.21
     let whole = format!("data: {}\n\n", says("gr\u{fc}n"));
     let inside = whole.find('\u{fc}').unwrap() + 1;
     for parts in [stream(&[&says("Hel")]), raw_stream(&[&whole.as_bytes()[..inside]]), stream(&[])] {
@@ -123,7 +123,7 @@ async fn content_may_be_null_or_a_list() {
 
 #[tokio::test]
 async fn tool_calls_of_every_kind_come_through() {
-    // world 9.18, 9.19
+    // language 9.18, 9.19
     let calls = [
         r#"{"id":"a","function":{"name":"stock_find","arguments":"{\"q\":\"lamp\"}"}}"#,
         r#"{"id":"a","function":{"name":"clock_now","arguments":"{"}}"#,
@@ -155,7 +155,7 @@ async fn tool_calls_of_every_kind_come_through() {
 
 #[tokio::test]
 async fn the_key_is_in_no_message_of_the_provider() {
-    // world 9.9
+    // language 9.9
     let said = r#"{"error":{"message":"Incorrect API key provided: sk-hunter2hunter2."}}"#;
     let endpoint = Endpoint::saying(vec![status("401 Unauthorized", "", said)]).await;
     let error = stage(&endpoint, "").ask(r#"{"prompt":"hi"}"#).await.unwrap_err();
@@ -180,7 +180,7 @@ async fn a_storm_of_429_waits_as_it_was_told() {
 
 #[tokio::test]
 async fn json_is_parsed_and_told_apart_from_what_breaks_its_type() {
-    // world 9.18
+    // language 9.18
     let answer = |content: &str| {
         let content = Value::text(content).to_json();
         status("200 OK", "", &format!(r#"{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"stop"}}]}}"#))
@@ -210,7 +210,7 @@ async fn a_body_without_end_is_cut_at_its_bound_and_a_slow_one_at_its_time() {
 
 #[tokio::test]
 async fn braces_are_nobodys_templates() {
-    // world 9.17
+    // language 9.17
     let endpoint = Endpoint::streaming(&[&says("{{ secret }}"), &ends("stop")]).await;
     let stage = Stage::with(
         &project(&endpoint.base, ", system: ./_prompts/p.md"),

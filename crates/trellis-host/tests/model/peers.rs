@@ -73,7 +73,7 @@ async fn two_passes(stage: &Stage, result: &str) -> (Value, Value) {
 
 #[tokio::test]
 async fn aimock_streams_text_and_tool_calls_and_limits() {
-    // world 9.18, 9.19, 9.21
+    // language 9.18, 9.19, 9.21
     let fixtures = r#"{"fixtures":[
         {"match":{"toolCallId":"call_"},"response":{"content":"There are 12."}},
         {"match":{"userMessage":"hi"},"response":{"content":"Hello! How can I help you today? ¡Olé! 안녕하세요"}},
@@ -104,7 +104,7 @@ async fn aimock_streams_text_and_tool_calls_and_limits() {
 
 #[tokio::test]
 async fn fakellm_splits_arguments_over_its_chunks() {
-    // world 9.21
+    // language 9.21
     let rules = concat!(
         "rules:\n",
         "  - name: ask\n    when: { turn: 1, messages_contain: lamp }\n",

@@ -1,4 +1,4 @@
-//! Offers and fixes as authors of whole graphs meet them in an editor: at the places where they are accepted (workbench 2).
+//! Offers and fixes as authors of whole graphs meet them in an editor: at the places where they are accepted (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 

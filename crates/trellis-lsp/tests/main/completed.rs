@@ -1,4 +1,4 @@
-//! Completion where a newcomer types: what is offered can be accepted, and names come where they may stand (workbench 2).
+//! Completion where a newcomer types: what is offered can be accepted, and names come where they may stand (`docs/lsp.md`).
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,4 @@
-//! Fixes, hovers and names at mistakes that newcomers make (workbench 2).
+//! Fixes, hovers and names at mistakes that newcomers make (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 

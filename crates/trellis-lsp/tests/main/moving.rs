@@ -1,4 +1,4 @@
-//! Renames of folders, options, predicates and signals, and moves that a client makes itself (workbench 9).
+//! Renames of folders, options, predicates and signals, and moves that a client makes itself (`docs/lsp.md#renames`).
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Completion of more than names, and code actions beyond fixes (workbench 2).
+//! Completion of more than names, and code actions beyond fixes (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 
@@ -98,7 +98,7 @@ fn names_in_sheets_are_completed_and_followed_and_mistakes_of_sheets_show() {
     client.leave().expect("it ends well");
 }
 
-// workbench 2: a list is pushed for every file, open or not; a closed file is what the disk says, and a deleted one loses its findings
+// `docs/lsp.md`: a list is pushed for every file, open or not; a closed file is what the disk says, and a deleted one loses its findings
 #[test]
 fn mistakes_of_sheets_show_also_while_they_are_closed() {
     let broken = "# A\n\n```transcript\n> red\n";
@@ -118,7 +118,7 @@ fn mistakes_of_sheets_show_also_while_they_are_closed() {
     client.leave().expect("it ends well");
 }
 
-// workbench 2, 4: a case that changes a file of the graph is read again when that file is another one
+// `docs/lsp.md`, `docs/testing.md`: a case that changes a file of the graph is read again when that file is another one
 #[test]
 fn a_change_in_a_sheet_is_judged_by_the_graph_as_it_is() {
     let mut client = Client::new(&[("start.md", "---\nto: end\n---\nHello.\n"), ("end.md", "Bye.\n")]);

@@ -1,4 +1,4 @@
-//! Moves that the server's own edits make, announced as those of a person are (workbench 9).
+//! Moves that the server's own edits make, announced as those of a person are (`docs/lsp.md#renames`).
 
 use serde_json::{Value as Json, json};
 

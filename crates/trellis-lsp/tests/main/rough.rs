@@ -1,4 +1,4 @@
-//! Bad input of size and place: large files, many files, folders that move, roots inside roots, odd addresses (workbench 10).
+//! Bad input of size and place: large files, many files, folders that move, roots inside roots, odd addresses (`docs/lsp.md`).
 
 use std::fs;
 

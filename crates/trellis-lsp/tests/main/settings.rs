@@ -1,4 +1,4 @@
-//! Settings, progress and requests that are taken back (workbench 2).
+//! Settings, progress and requests that are taken back (`docs/lsp.md`).
 
 use serde_json::json;
 

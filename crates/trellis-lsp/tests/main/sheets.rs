@@ -1,4 +1,4 @@
-//! Sheets while they are written (workbench 2, 4): what is offered in them, and mistakes in single lines.
+//! Sheets while they are written (`docs/lsp.md`, `docs/testing.md`): what is offered in them, and mistakes in single lines.
 
 use serde_json::{Value as Json, json};
 
@@ -112,7 +112,7 @@ fn a_client_without_snippets_gets_what_stands_before_the_first_place() {
     typing.client.leave().expect("it ends well");
 }
 
-// workbench 2, 4: what nobody can play is a finding of its own line, as `trellis test` reports it
+// `docs/lsp.md`, `docs/testing.md`: what nobody can play is a finding of its own line, as `trellis test` reports it
 #[test]
 fn mistakes_in_single_lines_show_where_they_stand() {
     let mut client = opened();

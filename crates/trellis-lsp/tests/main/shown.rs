@@ -1,4 +1,4 @@
-//! The drawings of editors: colours, hints, lenses, links, selections, hierarchies, the graph and the cases of a sheet (workbench 2).
+//! The drawings of editors: colours, hints, lenses, links, selections, hierarchies, the graph and the cases of a sheet (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Files that are open before their folder is a graph, and graphs that come and go (workbench 2, roots).
+//! Files that are open before their folder is a graph, and graphs that come and go (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Help while a file is written: skeletons, tags of templates, titles of cases, and what the words of the language mean (workbench 2).
+//! Help while a file is written: skeletons, tags of templates, titles of cases, and what the words of the language mean (`docs/lsp.md`).
 
 use serde_json::{Value as Json, json};
 
@@ -189,7 +189,7 @@ const BOOKED: [(&str, &str); 4] = [
     ("bye.md", "---\n---\nBye.\n"),
 ];
 
-/// workbench 2: the parts of what a tool returns are known by its schema, and by the types of the link.
+/// `docs/lsp.md`: the parts of what a tool returns are known by its schema, and by the types of the link.
 #[test]
 fn parts_of_a_result_are_completed_and_say_their_types() {
     let mut client = Client::new(&BOOKED);
@@ -215,7 +215,7 @@ fn parts_of_a_result_are_completed_and_say_their_types() {
     client.leave().expect("it ends well");
 }
 
-/// workbench 2: option values behind `==` and `in`, in templates as in conditions; what compares one refers to it.
+/// `docs/lsp.md`: option values behind `==` and `in`, in templates as in conditions; what compares one refers to it.
 #[test]
 fn option_values_are_completed_where_a_template_compares_them() {
     let mut client = Client::new(&BOOKED);

@@ -1,4 +1,4 @@
-//! Decisions that are made again, changed, or said in other words (orchestrator 5.5, requirements 003.10).
+//! Decisions that are made again, changed, or said in other words (orchestrator 5.5, source 003.13.4).
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn lines(decisions: &Decisions, chat: &str) -> Vec<String> {
     decisions.newest(&ChatPlace::new("terminal", chat), 50).iter().map(StoredDecision::line).collect()
 }
 
-// orchestrator 5.5, requirements 003.10: equal → counted; the same key and scope → the newer one; else by similarity
+// orchestrator 5.5, source 003.13.4: equal → counted; the same key and scope → the newer one; else by similarity
 #[test]
 fn a_decision_is_counted_superseded_or_merged() {
     let (_folder, decisions) = decisions();

@@ -75,7 +75,7 @@ impl Receiver {
         self.queue.store_all(channel, sealed, reactions, batch.cursor, now()).await
     }
 
-    /// Records in the history of a chat that a message was edited; earlier answers to it stay (3.2).
+    /// Records in the history of a chat that a message was edited; earlier answers to it stay (orchestrator 3.2).
     async fn note_edit(&self, edit: Incoming) -> Result<(), QueueError> {
         let place = edit.place.clone();
         self.note(place, Said { edited: true, ..Said::by(edit, "") }).await

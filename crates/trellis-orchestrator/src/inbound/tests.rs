@@ -33,7 +33,7 @@ fn commands_are_read_as_they_are_typed() {
     }
 }
 
-// orchestrator 3.6, requirements 003.3: these words, alone or with an id of six characters or more
+// orchestrator 3.6, source 003.4.4.1: these words, alone or with an id of six characters or more
 #[test]
 fn answers_are_single_words() {
     let read = |text: &str| answer(text).map(|answer| (answer.decision, answer.id.unwrap_or_default()));
@@ -72,7 +72,7 @@ fn groups(rows: Vec<InboundRow>, now: u64) -> (Vec<String>, Option<u64>) {
     (groups.iter().map(|group| group.text().replace('\n', "+")).collect(), due)
 }
 
-// orchestrator 3.4, requirements 003.2: 3.5 s after the first, 8 messages, one sender; never across a command or an approval
+// orchestrator 3.4, source 003.4.2.2: 3.5 s after the first, 8 messages, one sender; never across a command or an approval
 #[test]
 fn messages_that_belong_together_are_one_group() {
     let talk = |texts: &[(&str, u64)]| -> Vec<InboundRow> { (1..).zip(texts).map(|(n, (text, at))| row(n, "ana", text, *at)).collect() };
@@ -158,7 +158,7 @@ fn batch(texts: &[&str]) -> Batch {
     Batch { messages: (1000..).zip(texts).map(message).collect(), cursor: Some("c".to_owned()), ..Batch::default() }
 }
 
-// orchestrator 3, requirements 003.5: sealing stands before all that stores; orchestrator 3.3: in one batch and over two
+// orchestrator 3, source 003.4.5.1: sealing stands before all that stores; orchestrator 3.3: in one batch and over two
 #[tokio::test]
 async fn nothing_is_stored_before_it_is_sealed() {
     let (folder, _, queue, receiver) = receiver();

@@ -107,7 +107,7 @@ async fn an_attempt_that_may_have_arrived_is_marked() {
     assert_eq!((row.attempts, &*row.message.text), (2, "(again) one"));
 }
 
-// orchestrator 7.1, requirements 003.8: three attempts in a row
+// orchestrator 7.1, source 003.6.1: three attempts in a row
 #[tokio::test]
 async fn what_passes_is_tried_again_at_once() {
     let (_folder, sent, queue) = sent(vec![ChannelError::new("http-503", "later"); 2], &[("a", "one")]).await;

@@ -18,7 +18,7 @@ fn outgoing(chat: &str, key: &str) -> Outgoing {
     Outgoing::new(ChatPlace::new("slack", chat), key, key)
 }
 
-// orchestrator 3.2, requirements 003.2: each message once; 9: the cursor stands with the messages
+// orchestrator 3.2, source 003.4.2.1: each message once; 9: the cursor stands with the messages
 #[tokio::test]
 async fn a_message_that_is_read_twice_is_stored_once() {
     let (folder, queue) = open();
@@ -35,7 +35,7 @@ async fn a_message_that_is_read_twice_is_stored_once() {
     assert_eq!(queue.cursor("telegram").await.expect("none"), None);
 }
 
-// orchestrator 3.2, requirements 003.2: a message is known for a day, among 50,000 others
+// orchestrator 3.2, source 003.4.2.1: a message is known for a day, among 50,000 others
 #[tokio::test]
 async fn a_message_is_known_for_a_day() {
     let (_folder, queue) = open();

@@ -40,7 +40,7 @@ fn expressions_are_read_as_cron_reads_them() {
     assert_eq!(runs("0 0 29 2 *", "UTC", "2026-03-01T00:00:00Z", 1), ["02-29 00:00+00:00"]);
 }
 
-// orchestrator 8.1, requirements 003.12: in a gap a run comes at its end; a repeated hour fires once
+// orchestrator 8.1, source 003.12.1: in a gap a run comes at its end; a repeated hour fires once
 #[test]
 fn clocks_that_change_lose_and_double_nothing() {
     let spring = "2026-03-28T20:00:00Z";
@@ -112,7 +112,7 @@ fn job(id: &str, when: &str, created: &str, next: &str) -> Job {
     }
 }
 
-// orchestrator 8.1, requirements 003.12: overdue `at` runs at start, missed `every` and `cron` once; one name a run
+// orchestrator 8.1, source 003.12.1: overdue `at` runs at start, missed `every` and `cron` once; one name a run
 #[test]
 fn what_was_missed_comes_once() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -102,7 +102,7 @@ fn a_value_with_a_name_is_replaced_by_its_name() {
     assert_eq!(sealer.seal("slack", "C2", "so Tulip-Harbour it is", None), "so Tulip-Harbour it is");
 }
 
-// orchestrator 3.3, requirements 003.5: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
+// orchestrator 3.3, source 003.4.5.2: `inbound.<provider>.c<sha256(chat)[:10]>.<kind>.v<…[:16]>`, the same value under the same key
 #[test]
 fn keys_are_named_by_chat_kind_and_value() {
     let (_folder, vault, sealer) = sealer();
@@ -153,7 +153,7 @@ fn a_password_that_was_announced_is_sealed() {
     }
 }
 
-// orchestrator 3.3, requirements 003.5: if the vault fails, nothing of the value is left
+// orchestrator 3.3, source 003.4.5.3: if the vault fails, nothing of the value is left
 #[test]
 fn without_a_vault_the_value_is_redacted() {
     let (folder, _, sealer) = sealer();

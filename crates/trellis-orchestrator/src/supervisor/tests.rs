@@ -97,7 +97,7 @@ fn state(supervisor: &Supervisor, name: &str) -> DaemonState {
     supervisor.status(name).expect("it is known").state
 }
 
-// orchestrator 1.3, requirements 003.1: started in order, stopped in reverse, each once; a service that refuses to start holds up none
+// orchestrator 1.3, source 003.3.6: started in order, stopped in reverse, each once; a service that refuses to start holds up none
 #[tokio::test(start_paused = true)]
 async fn services_start_in_order_and_stop_in_reverse() {
     let (supervisor, log) = (Supervisor::default(), Log::default());

@@ -124,7 +124,7 @@ fn a_history_survives_what_crashes_leave() {
     assert_eq!(newest(9), ["one", "two", "three"]);
     assert_eq!(newest(2), ["two", "three"]);
     let ids = |from, to| history.range(&place, from, to).expect("read").into_iter().map(|said| said.id).collect::<Vec<_>>();
-    // requirements 003.9: counted from the newest
+    // source 003.7.6: counted from the newest
     assert_eq!(ids(1, 1), ["three"]);
     assert_eq!(ids(2, 3), ["one", "two"]);
     assert_eq!(ids(3, 99), ["one"]);

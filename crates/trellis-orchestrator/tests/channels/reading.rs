@@ -9,7 +9,7 @@ use crate::world::{ALL, Reader, check};
 const ANA: Author = Author::Person(1);
 const BEN: Author = Author::Person(2);
 
-// orchestrator 4.1, 10.2, requirements 003.15: more than one page, over several chats, each message once and in order
+// orchestrator 4.1, 10.2, source 003.11.1: more than one page, over several chats, each message once and in order
 #[tokio::test]
 async fn pages_are_read_to_their_end() {
     for kind in ALL {

@@ -1,4 +1,4 @@
-//! Commands of a chat (orchestrator 3.7, requirements 003.4).
+//! Commands of a chat (orchestrator 3.7, source 003.4.4.2).
 
 use crate::world::World;
 

@@ -22,7 +22,7 @@ fn path_in(text: &str) -> String {
     format!("runtime/{}", rest.split(" (").next().unwrap_or_default())
 }
 
-// orchestrator 3.10, requirements 003.14: fetched with the token, stored under its own name with 0600; only the local path reaches the context, and the tools read it
+// orchestrator 3.10, source 003.16: fetched with the token, stored under its own name with 0600; only the local path reaches the context, and the tools read it
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_reaches_the_model_as_a_path() {
     for kind in ALL {

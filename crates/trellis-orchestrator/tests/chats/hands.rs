@@ -178,7 +178,7 @@ const WORKS: &str = r#"
 - reply: { content: 'came: {{ last.content }}' }
 "#;
 
-// orchestrator 6, requirements 003.14: list, read, search, write and edit below the files
+// orchestrator 6, source 003.9.1: list, read, search, write and edit below the files
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_searched_and_edited() {
     let world = World::new(WORKS);

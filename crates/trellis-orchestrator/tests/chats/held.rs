@@ -19,7 +19,7 @@ pub(crate) fn id_of(question: &str) -> String {
     rest.split('`').next().unwrap_or_default().to_owned()
 }
 
-// orchestrator 6.2: asked with tool, arguments and id; after a yes the same call runs once; requirements 003.3: an id counts while its call waits
+// orchestrator 6.2: asked with tool, arguments and id; after a yes the same call runs once; source 003.4.4.1: an id counts while its call waits
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_yes_the_command_runs_once() {
     let world = World::new(RUNS);

@@ -52,7 +52,7 @@ async fn nobody_else_approves() {
     }
 }
 
-// orchestrator 3.5, requirements 003.3: several at once: approve > deny > defer > cancel
+// orchestrator 3.5, source 003.4.3.1: several at once: approve > deny > defer > cancel
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_strongest_reaction_counts() {
     for kind in ALL {
@@ -110,7 +110,7 @@ async fn what_is_deferred_is_asked_again() {
         let now = trellis_orchestrator::message::now();
         let (due, next) = chat.hands.queue.due_questions(now).await.expect("asked");
         assert!(due.is_empty() && next.is_some_and(|next| next > now + 3_500_000), "{kind:?}: {next:?}");
-        // The clock was set back by a day (8.3).
+        // The clock was set back by a day (orchestrator 8.3).
         assert_eq!(chat.hands.queue.due_questions(now - 86_400_000).await.expect("asked").0.len(), 1, "{kind:?}");
         // As if the hour were over.
         let call = asked(&chat).await.call;

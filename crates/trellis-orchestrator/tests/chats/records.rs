@@ -59,7 +59,7 @@ fn task(world: &World) -> Json {
     tasks.values().next().expect("one").clone()
 }
 
-// requirements 003.11: a task that waits, goes on after a restart and ends: each event once, its store, its details; 9.1: nobody else reads them
+// source 003.8: a task that waits, goes on after a restart and ends: each event once, its store, its details; 9.1: nobody else reads them
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_is_written_down() {
     let world = World::new(TASK);
@@ -209,7 +209,7 @@ async fn a_dead_letter_is_written_down() {
     assert_eq!(states, [("key-C1".to_owned(), "dropped".to_owned()), ("key-C2".to_owned(), "dead".to_owned())].into());
 }
 
-// orchestrator 9: what was said, as the source's data map has it; 9.1: a newer file is refused and the rest lives
+// orchestrator 9: what was said, as source 003.14.3 has it; 9.1: a newer file is refused and the rest lives
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_file_stops_its_service_alone() {
     let world = World::new(TASK);

@@ -29,7 +29,7 @@ async fn what_was_pasted_is_found_nowhere() {
     }
 }
 
-// orchestrator 3.8, requirements 003.5: a reference that does not open: no run, and the names
+// orchestrator 3.8, source 003.4.5.3: a reference that does not open: no run, and the names
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_reference_begins_nothing() {
     let world = World::new(ECHOES);

@@ -65,7 +65,7 @@ async fn in_bwrap_only_files_can_be_written() {
     assert!(!world.at("memory/x").exists() && world.at("agents/main.md").exists());
 }
 
-// orchestrator 6, requirements 003.14: everything holds but exact lines in `allow`, and deny patterns block always
+// orchestrator 6, source 003.9.1: everything holds but exact lines in `allow`, and deny patterns block always
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_what_is_listed_runs_by_itself() {
     let world = world_with(r#"{ allow: ["echo hello", "rm -rf /"] }"#).await;

@@ -23,7 +23,7 @@ const REMEMBERS: &str = "
 - reply: { content: 'you said {{ last.content }}, message {{ messages | length }}' }
 ";
 
-// requirements 003.7; orchestrator 2.3: context → model → tools → model → reply; 5.3: history comes back as context
+// source 003.5.1; orchestrator 2.3: context → model → tools → model → reply; 5.3: history comes back as context
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_is_called_and_its_result_answered() {
     let world = World::new(REMEMBERS);

@@ -95,7 +95,7 @@ impl Channel for Unruly {
     }
 }
 
-// issue 23: a channel that floods, one that never answers, one that changes its mind; and two that are broken
+// a channel that floods, one that never answers, one that changes its mind; and two that are broken
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unruly_channels_stop_no_other() {
     let world = World::new(ECHOES);

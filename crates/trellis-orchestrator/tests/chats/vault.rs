@@ -1,4 +1,4 @@
-//! The vault of a workspace (orchestrator 9, requirements 003.6).
+//! The vault of a workspace (orchestrator 9, source 003.14.2).
 
 use std::{
     fs::{self, Permissions},
@@ -20,7 +20,7 @@ async fn world() -> World {
     world
 }
 
-// orchestrator 9, requirements 003.6: 32 bytes, 0600; a key that is corrupt, or that others may read, is an error and never made anew
+// orchestrator 9, source 003.14.2: 32 bytes, 0600; a key that is corrupt, or that others may read, is an error and never made anew
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_that_is_not_as_it_should_be_is_an_error() {
     let world = world().await;
@@ -49,7 +49,7 @@ async fn a_key_that_is_not_as_it_should_be_is_an_error() {
     assert_eq!(orchestrator.hands().vault.get("one").expect("it opens").expect("there").as_str(), "mellon77fish");
 }
 
-// orchestrator 3.8, requirements 003.5, 003.6: the name is authenticated with the value: what was moved under another name does not open, and neither does what was changed
+// orchestrator 3.8, source 003.14.2: the name is authenticated with the value: what was moved under another name does not open, and neither does what was changed
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_value_opens_under_its_own_name_only() {
     let world = world().await;

@@ -139,7 +139,7 @@ mod tests {
         found.pop().map(|(_, message)| message)
     }
 
-    // workbench 4: what nobody can play is a mistake of its own line
+    // `docs/testing.md`: what nobody can play is a mistake of its own line
     #[test]
     fn lines_that_mean_nothing_are_found_where_they_stand() {
         let said = [

@@ -1,4 +1,4 @@
-//! Calls that were given up: listed, made again, dropped (world 11.7).
+//! Calls that were given up: listed, made again, dropped (language 11.7).
 
 use std::sync::Arc;
 

@@ -101,7 +101,7 @@ fn adopted(engine: &Engine, state: State) -> Result<State, Trouble> {
     }
 }
 
-/// A view, with a composite call as its open parts: they are what its client answers (doors 1.7).
+/// A view, with a composite call as its open parts: they are what its client answers (`docs/serve.md#routes`).
 fn shown(view: &View) -> Json {
     let whole = if let Next::Parts { whole, .. } = &view.next { Some(&whole.id) } else { None };
     let is_open = |action: &Action<'_>| !matches!(action, Action::CallTool(call) if Some(&call.id) == whole);

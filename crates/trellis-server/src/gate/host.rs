@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(code(&allowed), Ok(Some("https://app.example".to_owned())));
     }
 
-    // doors 9.1, 9.2: a name without a port is also that of the port, and so is the address that is listened at
+    // `docs/serve.md#security`: a name without a port is also that of the port, and so is the address that is listened at
     #[test]
     fn a_name_is_known_with_the_port_and_so_is_the_address() {
         let known = |address: &str, name: &str| {

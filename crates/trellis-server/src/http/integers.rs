@@ -1,4 +1,4 @@
-//! Integers that JavaScript does not hold exactly, as texts (`?integers=text`, doors 1.1).
+//! Integers that JavaScript does not hold exactly, as texts (`?integers=text`, `docs/serve.md#turns`).
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,5 @@
-//! The page that a chat shows beside a session (doors 3.14), as the stateless revision has it: for clients that declare the extension, and for no other.
+//! The page that a chat shows beside a session (`docs/mcp.md#beside-the-chat`), as the stateless revision has it: for clients that declare the
+//! extension, and for no other.
 
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ async fn tool(stand: &Stand, name: &str, arguments: Value, capabilities: Value) 
     ask(stand, "tools/call", json!({ "name": name, "arguments": arguments }), capabilities).await
 }
 
-// doors 3.14: the tools that lead to a session name the page, the others do not
+// `docs/mcp.md#beside-the-chat`: the tools that lead to a session name the page, the others do not
 #[tokio::test]
 async fn only_clients_that_show_pages_learn_of_one() {
     let stand = Stand::new(SHOP).await;
@@ -45,7 +46,7 @@ async fn only_clients_that_show_pages_learn_of_one() {
     }
 }
 
-// doors 3.14: the page holds no token and no address, loads nothing, and has no field for a secret
+// `docs/mcp.md#beside-the-chat`: the page holds no token and no address, loads nothing, and has no field for a secret
 #[tokio::test]
 async fn the_page_is_one_file_that_reaches_nobody() {
     let stand = Stand::new(SHOP).await;
@@ -73,7 +74,7 @@ async fn the_page_is_one_file_that_reaches_nobody() {
     }
 }
 
-// doors 3.11, 3.14: text and structured content are the same with and without the page; its turn has HTML besides
+// `docs/mcp.md`: text and structured content are the same with and without the page; its turn has HTML besides
 #[tokio::test]
 async fn a_result_says_the_same_without_the_page() {
     let stand = Stand::new(SHOP).await;
@@ -86,7 +87,7 @@ async fn a_result_says_the_same_without_the_page() {
     assert_eq!(turn["said"][0]["html"], "<h1>Shop</h1>\n<p>Who are you?</p>\n");
 }
 
-// doors 0.6: what is hidden from a model is hidden from the page
+// `docs/serve.md#security`: what is hidden from a model is hidden from the page
 #[tokio::test]
 async fn the_page_sees_no_secret() {
     let stand = Stand::new(&[
@@ -104,7 +105,7 @@ async fn the_page_sees_no_secret() {
     }
 }
 
-// doors 3.5, 3.14: a client that shows pages and forms is not asked twice; what the page does not ask is a form
+// `docs/mcp.md`: a client that shows pages and forms is not asked twice; what the page does not ask is a form
 #[tokio::test]
 async fn no_form_asks_what_the_page_asks() {
     let stand = Stand::new(SHOP).await;
@@ -120,7 +121,7 @@ async fn no_form_asks_what_the_page_asks() {
     assert_eq!(told["resultType"], "input_required", "the approval is a form: {told}");
 }
 
-// doors 3.14: a number that is of no question any more changes nothing, and the reason has the present one
+// `docs/mcp.md#beside-the-chat`: a number that is of no question any more changes nothing, and the reason has the present one
 #[tokio::test]
 async fn a_stale_answer_of_the_page_changes_nothing() {
     let stand = Stand::new(SHOP).await;

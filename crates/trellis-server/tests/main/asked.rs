@@ -88,7 +88,7 @@ async fn only(stand: &Stand) -> String {
     stand.get("/api/sessions").await.json()["items"][0]["session"].as_str().unwrap().to_owned()
 }
 
-// doors 3.4: an answer that its graph refuses and counts is asked for again, with the author's words and the question
+// `docs/mcp.md#questions`: an answer that its graph refuses and counts is asked for again, with the author's words and the question
 #[tokio::test]
 async fn an_answer_that_is_refused_and_counted_is_asked_for_with_its_reason() {
     let stand = Stand::new(DICE).await;
@@ -116,7 +116,7 @@ async fn an_answer_that_is_refused_and_counted_is_asked_for_with_its_reason() {
     assert!(again["content"][0]["text"].as_str().unwrap().starts_with(both), "{again}");
 }
 
-// doors 3.4, 3.5: children side by side are asked each by its own text, and no answer is taken for the other one's question
+// `docs/mcp.md#questions`: children side by side are asked each by its own text, and no answer is taken for the other one's question
 #[tokio::test(flavor = "multi_thread")]
 async fn children_side_by_side_are_asked_one_after_the_other() {
     let stand = Stand::new(PAIR).await;
@@ -163,7 +163,7 @@ fn endless(bindings: Bindings) -> Bindings {
     })
 }
 
-// doors 3.5, 3.7: a form ends with its question, also where the session asks nothing then, and the call returns
+// `docs/mcp.md`: a form ends with its question, also where the session asks nothing then, and the call returns
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_ends_when_its_question_is_over() {
     let none: fn(Bindings) -> Bindings = |bindings| bindings;
@@ -184,7 +184,7 @@ async fn a_form_ends_when_its_question_is_over() {
     }
 }
 
-// doors 3.5: a session that is removed asks nobody
+// `docs/mcp.md#questions`: a session that is removed asks nobody
 #[tokio::test(flavor = "multi_thread")]
 async fn a_form_ends_with_its_session() {
     let stand = Stand::new(BAKES).await;
@@ -200,7 +200,7 @@ async fn a_form_ends_with_its_session() {
     assert_eq!(told(&messages.next().await)["code"], "unknown-session");
 }
 
-// doors 3.11: in words, what a child asks stands beside its name
+// `docs/mcp.md#tools`: in words, what a child asks stands beside its name
 #[tokio::test]
 async fn words_say_what_each_child_asks() {
     let stand = Stand::new(PAIR).await;
@@ -213,7 +213,8 @@ async fn words_say_what_each_child_asks() {
     assert!(other.contains("` (`to`): What about tables?\n\nAn answer is asked for."), "{text}");
 }
 
-// doors 3.4: what the node said stands above the address, and whoever typed the secret goes on, whenever the client says that its page is open
+// `docs/mcp.md#questions`: what the node said stands above the address, and whoever typed the secret goes on, whenever the client says that its page
+// is open
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_was_typed_goes_on_to_what_is_asked_then() {
     let stand = Stand::on(SECRETS, Terms { settings: with_pages, ..Terms::default() }).await;
@@ -241,7 +242,7 @@ async fn a_secret_that_was_typed_goes_on_to_what_is_asked_then() {
     assert_eq!(told(&messages.next().await)["stop"]["type"], "SLEEPING");
 }
 
-// doors 3.4: the same by a request, where the page is open first
+// `docs/mcp.md#questions`: the same by a request, where the page is open first
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_is_typed_while_a_call_waits_for_it_is_heard() {
     const PIN: &[(&str, &str)] = &[
@@ -313,7 +314,7 @@ async fn a_client_that_opens_pages_alone_gets_no_form() {
     assert_eq!(told(&words)["stop"]["type"], "REQUEST_INPUT", "{words}");
 }
 
-// doors 3.5: a call that is sent again without an answer gets the same question
+// `docs/mcp.md#questions`: a call that is sent again without an answer gets the same question
 #[tokio::test]
 async fn a_round_without_an_answer_asks_the_same_again() {
     let stand = Stand::new(DICE).await;
@@ -328,7 +329,7 @@ async fn a_round_without_an_answer_asks_the_same_again() {
     }
 }
 
-// doors 3.4: options are told apart, a number from its text too
+// `docs/mcp.md#questions`: options are told apart, a number from its text too
 #[tokio::test]
 async fn a_number_and_its_text_are_two_options() {
     const VALUES: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Children that ask side by side, edits while a session waits, and waits of a look (doors 1.2, 1.5, 1.10, 1.12, 6.5).
+//! Children that ask side by side, edits while a session waits, and waits of a look (`docs/serve.md`).
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn said(turn: &Value) -> Vec<&str> {
     turn["said"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap().trim()).collect()
 }
 
-// doors 1.10: without a number and a name an input is for whoever asked first
+// `docs/serve.md#turns`: without a number and a name an input is for whoever asked first
 #[tokio::test]
 async fn an_input_for_nobody_is_for_the_child_that_asked_first() {
     let stand = Stand::new(PAIR).await;
@@ -44,7 +44,7 @@ async fn an_input_for_nobody_is_for_the_child_that_asked_first() {
     assert_eq!((ended.status, ended.stop()), (200, "END".to_owned()), "{ended:?}");
 }
 
-// doors 1.2: a look says again what the current entering said, also that of children
+// `docs/serve.md#turns`: a look says again what the current entering said, also that of children
 #[tokio::test]
 async fn a_look_says_what_each_child_asks() {
     let stand = Stand::new(PAIR).await;
@@ -80,7 +80,7 @@ async fn reload(stand: &Stand, files: &[(&str, &str)]) {
     assert_eq!(read.json()["status"], "sound", "{read:?}");
 }
 
-// doors 6.5, 1.10: a session that waits takes an edit up, and an answer to what it asked before is none any more
+// `docs/serve.md`: a session that waits takes an edit up, and an answer to what it asked before is none any more
 #[tokio::test]
 async fn a_session_that_waits_asks_what_an_edit_made_of_it() {
     let stand = Stand::new(MENU).await;
@@ -100,7 +100,7 @@ async fn a_session_that_waits_asks_what_an_edit_made_of_it() {
     assert_eq!((taken.status, taken.stop()), (200, "END".to_owned()), "{taken:?}");
 }
 
-// doors 6.5: an edit ends no pause
+// `docs/serve.md`: an edit ends no pause
 #[tokio::test]
 async fn a_paused_session_takes_an_edit_up_when_it_is_resumed() {
     let stand = Stand::new(MENU).await;
@@ -128,7 +128,7 @@ fn working(bindings: Bindings) -> Bindings {
     })
 }
 
-// doors 1.12: a look waits for the next stop, if it says so
+// `docs/serve.md#turns`: a look waits for the next stop, if it says so
 #[tokio::test]
 async fn a_look_waits_for_the_next_stop() {
     let stand = Stand::on(SLOW, Terms { functions: working, ..Terms::default() }).await;
@@ -147,7 +147,7 @@ async fn a_look_waits_for_the_next_stop() {
     assert_eq!(taken.stop(), "END", "{taken:?}");
 }
 
-// doors 1.5: of two who decide at the same moment, the second learns what was decided
+// `docs/serve.md#routes`: of two who decide at the same moment, the second learns what was decided
 #[tokio::test]
 async fn who_decides_at_the_same_moment_learns_what_was_decided() {
     let stand = Stand::new(crate::stand::SHOP).await;

@@ -38,7 +38,7 @@ async fn begun(stand: &Stand, request: &str) -> (TcpStream, String) {
     (stream, String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
-// Rules 9.5, 9.10
+// `docs/serve.md`
 #[tokio::test]
 async fn the_end_is_heard_while_every_connection_is_held() {
     let stand = Stand::on(SHOP, bounded(|bounds| bounds.connections = 1)).await;
@@ -48,7 +48,7 @@ async fn the_end_is_heard_while_every_connection_is_held() {
     drop(held);
 }
 
-// Rule 9.5
+// `docs/serve.md#security`
 #[tokio::test]
 async fn who_takes_nothing_loses_the_connection() {
     let set = |bounds: &mut Bounds| (bounds.connections, bounds.patience) = (1, Duration::from_millis(100));
@@ -65,7 +65,7 @@ async fn who_takes_nothing_loses_the_connection() {
     assert!((1..500).contains(&answers), "{answers}");
 }
 
-// Rule 9.5: between requests a client has longer than for a header that it began
+// `docs/serve.md#security`: between requests a client has longer than for a header that it began
 #[tokio::test]
 async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
     let times = |header: Duration, idle: Duration| bounded(move |bounds: &mut Bounds| (bounds.header_time, bounds.idle) = (header, idle));
@@ -91,7 +91,7 @@ async fn an_idle_connection_has_its_time_and_half_a_header_has_less() {
     timeout(LONG, idle.read_to_end(&mut next)).await.expect("an idle connection ends").unwrap();
 }
 
-// Rule 10.5: whoever holds connections without a word keeps nobody out, and they end
+// whoever holds connections without a word keeps nobody out, and they end
 #[tokio::test]
 async fn a_hundred_idle_connections_keep_nobody_out() {
     let stand = Stand::on(SHOP, bounded(|bounds| (bounds.connections, bounds.first_header_time) = (101, Duration::from_millis(800)))).await;
@@ -202,7 +202,7 @@ fn listing() -> Value {
     json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} })
 }
 
-// Rule 3.1
+// `docs/mcp.md`
 #[tokio::test]
 async fn sessions_of_mcp_are_bounded_whatever_a_request_says_and_however_many_come_at_once() {
     let stand = Stand::on(SHOP, bounded(|bounds| bounds.mcp_sessions = 2)).await;
@@ -239,7 +239,7 @@ async fn sessions_of_mcp_are_bounded_whatever_a_request_says_and_however_many_co
     assert_eq!(initialize(&stand, &[], "2025-06-18").await.status, 200);
 }
 
-// Rules 3.1, 9.3
+// `docs/mcp.md`, `docs/serve.md#security`
 #[tokio::test]
 async fn mcp_is_for_tokens_that_may_read_or_walk_and_a_session_is_of_one_token() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -260,7 +260,7 @@ async fn mcp_is_for_tokens_that_may_read_or_walk_and_a_session_is_of_one_token()
     assert_eq!((theirs.status, theirs.code()), (403, "forbidden".to_owned()));
 }
 
-// Rule 9.5
+// `docs/serve.md#security`
 #[tokio::test]
 async fn streams_and_bodies_of_mcp_are_bounded_as_all_are() {
     let set = |bounds: &mut Bounds| {

@@ -68,7 +68,7 @@ async fn what_runs_is_told_and_waited_for() {
     assert_eq!(stand.with("GET", "/api/sessions/ana", &[("if-none-match", &tag)], None).await.status, 304);
 }
 
-// doors 0.3, 1.10, 1.11: an answer to nothing is refused, and one that was taken before is told as such, also while the session works
+// `docs/serve.md`: an answer to nothing is refused, and one that was taken before is told as such, also while the session works
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_while_nothing_is_asked_is_not_taken_for_one() {
     let stand = Stand::on(OVEN, Terms { functions: never, ..Terms::default() }).await;
@@ -138,7 +138,7 @@ async fn until_tried(times: usize) {
     }
 }
 
-// doors 1.3: what is refused changes nothing: a call that runs goes on, and what is paused stays so
+// `docs/serve.md#routes`: what is refused changes nothing: a call that runs goes on, and what is paused stays so
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_move_stops_and_starts_nothing() {
     let stand = Stand::on(OVEN, Terms { functions: tried, ..Terms::default() }).await;
@@ -171,7 +171,7 @@ fn begun(bindings: Bindings) -> Bindings {
     })
 }
 
-/// A caller that waits for a stop gets the state of the session when somebody pauses it before there is one (1.3).
+/// A caller that waits for a stop gets the state of the session when somebody pauses it before there is one (`docs/serve.md#routes`).
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_is_told_of_a_pause() {
     let stand = Stand::on(OVEN, Terms { functions: begun, ..Terms::default() }).await;
@@ -261,7 +261,7 @@ fn texts(turn: &serde_json::Value) -> Vec<&str> {
     turn["said"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap()).collect()
 }
 
-// doors 1.2, 3.2: whoever stops a call by a signal is told what is said then, also while somebody else drives the session
+// `docs/serve.md#turns`, `docs/mcp.md#tools`: whoever stops a call by a signal is told what is said then, also while somebody else drives the session
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_that_stops_a_call_is_answered_with_what_is_said() {
     let stand = Stand::on(KITCHEN, Terms { functions: started, ..Terms::default() }).await;
@@ -285,7 +285,7 @@ async fn a_signal_that_stops_a_call_is_answered_with_what_is_said() {
     assert!(left["content"][0]["text"].as_str().unwrap().starts_with("You left."), "{left:#}");
 }
 
-// doors 1.2, 1.3: a signal that leads into another long call is answered when the session took it, not when that call is over
+// `docs/serve.md`: a signal that leads into another long call is answered when the session took it, not when that call is over
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_that_leads_into_another_call_is_answered_while_that_runs() {
     let stand = Stand::on(KITCHEN, Terms { functions: started, ..Terms::default() }).await;
@@ -303,7 +303,7 @@ async fn a_signal_that_leads_into_another_call_is_answered_while_that_runs() {
     }
 }
 
-// doors 1.3, 6.2: a session that is paused is told as such by every door, until it is resumed
+// `docs/serve.md#routes`, `docs/studio.md#a-session`: a session that is paused is told as such by every door, until it is resumed
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_session_says_so() {
     let stand = Stand::on(OVEN, Terms { functions: never, ..Terms::default() }).await;

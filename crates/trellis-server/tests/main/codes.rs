@@ -59,7 +59,7 @@ const MORE: &[(&str, &str)] = &[
     ("shop/trellis.yaml", "predicates: [angry]\nlimits: {input: 40}\n"),
 ];
 
-// doors 1.6, 1.9: the page of a code says more than its title
+// `docs/serve.md`: the page of a code says more than its title
 #[tokio::test]
 async fn every_code_has_a_page_of_its_own() {
     let stand = Stand::new(SHOP).await;

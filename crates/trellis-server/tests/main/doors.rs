@@ -23,7 +23,7 @@ async fn tool(stand: &Stand, headers: &[(&str, &str)], name: &str, arguments: Va
     message(&call(stand, headers, "tools/call", params, json!({})).await)
 }
 
-// doors 1.7
+// `docs/serve.md#routes`
 #[tokio::test]
 async fn the_tools_and_the_resource_of_go_trellis_are_there() {
     let stand = Stand::new(SHOP).await;
@@ -40,7 +40,7 @@ async fn the_tools_and_the_resource_of_go_trellis_are_there() {
     assert_eq!(resource(&stand, &format!("trellis://sessions/{id}")).await["node"], "count");
 }
 
-// Rules 9.3, 10.5: each right alone, on every tool
+// `docs/serve.md#security`: each right alone, on every tool
 #[tokio::test]
 async fn each_tool_takes_its_right() {
     let rights = ["read", "walk", "approve", "operate", "metrics"];
@@ -77,7 +77,7 @@ async fn each_tool_takes_its_right() {
     }
 }
 
-// Rules 3.4, 9.6: a page is named where a person types a secret; its address grants nothing
+// `docs/mcp.md#questions`, `docs/serve.md#security`: a page is named where a person types a secret; its address grants nothing
 #[tokio::test]
 async fn a_secret_is_typed_on_a_page() {
     let settings = |mut settings: Settings| {
@@ -96,7 +96,7 @@ async fn a_secret_is_typed_on_a_page() {
     assert!(!url.contains(TOKEN) && request["params"]["mode"] == "url", "{request}");
 }
 
-// doors 1.8
+// `docs/serve.md#routes`
 #[tokio::test]
 async fn requests_of_both_doors_are_counted() {
     let stand = Stand::new(SHOP).await;
@@ -122,7 +122,7 @@ async fn requests_of_both_doors_are_counted() {
     }
 }
 
-// Rules 9.2, 10.5: a link on another site opens the page, and nothing else
+// `docs/serve.md#security`: a link on another site opens the page, and nothing else
 #[tokio::test]
 async fn a_link_from_elsewhere_opens_the_studio_alone() {
     let stand = Stand::new(SHOP).await;
@@ -140,7 +140,7 @@ async fn a_link_from_elsewhere_opens_the_studio_alone() {
     assert_eq!(stand.with("GET", "/studio.js", &embedded, None).await.status, 403, "a page of others cannot take it in");
 }
 
-// Rule 1.6: by id, by key, by tool, by text, in this order
+// `docs/serve.md#routes`: by id, by key, by tool, by text, in this order
 #[tokio::test]
 async fn a_search_ranks_ids_keys_tools_and_texts() {
     let files = [
@@ -157,7 +157,7 @@ async fn a_search_ranks_ids_keys_tools_and_texts() {
     assert_eq!((&found["items"][1]["excerpt"], &found["items"][1]["line"]), (&json!("save_to: ship_name"), &json!(3)));
 }
 
-// Rule 1.3: the state of a child, by its name
+// `docs/serve.md#routes`: the state of a child, by its name
 #[tokio::test]
 async fn a_child_is_shown_as_it_was() {
     let files = [(
@@ -179,7 +179,7 @@ async fn a_child_is_shown_as_it_was() {
     assert_eq!((nobody.status, nobody.code()), (409, "unknown-child".to_owned()));
 }
 
-// Rules 1.2, 1.5: the budget of a session, and why a call is held
+// `docs/serve.md`: the budget of a session, and why a call is held
 #[tokio::test]
 async fn a_turn_says_what_is_spent_and_an_approval_why() {
     let files = [
@@ -198,7 +198,7 @@ async fn a_turn_says_what_is_spent_and_an_approval_why() {
     assert_eq!((&listed["items"][0]["why"]["decision"], &listed["items"][0]["seq"]), (&json!("ASK"), &json!(held.seq())), "{listed}");
 }
 
-// Rule 1.7: parts of a call come one by one, and a called graph is its client's to answer, or to walk from its node
+// `docs/serve.md#routes`: parts of a call come one by one, and a called graph is its client's to answer, or to walk from its node
 #[tokio::test]
 async fn a_client_that_keeps_the_state_answers_parts_and_graphs() {
     let files = [(

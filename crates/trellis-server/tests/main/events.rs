@@ -162,7 +162,7 @@ async fn what_happens_in_another_server_of_the_store_is_told() {
     assert_eq!((seen.status, seen.stop()), (200, "APPROVAL".to_owned()));
 }
 
-// doors 2.5: who follows the server hears of it, too, within seconds: of what moved, what was asked and what was decided
+// `docs/serve.md#events`: who follows the server hears of it, too, within seconds: of what moved, what was asked and what was decided
 #[tokio::test(flavor = "multi_thread")]
 async fn who_follows_the_server_hears_of_another_one() {
     let stand = Stand::new(SHOP).await;
@@ -186,7 +186,7 @@ async fn who_follows_the_server_hears_of_another_one() {
     assert_eq!((moved, decided), (Some(json!("count")), Some(json!("approved"))));
 }
 
-// doors 2.4: a ring has the last 4,096 events; whoever missed more asks for its lists again
+// `docs/serve.md#events`: a ring has the last 4,096 events; whoever missed more asks for its lists again
 #[tokio::test(flavor = "multi_thread")]
 async fn who_missed_more_than_the_ring_holds_begins_anew() {
     let stand = Stand::new(SHOP).await;
@@ -211,7 +211,7 @@ async fn who_missed_more_than_the_ring_holds_begins_anew() {
 /// More than the system keeps for a reader that does not read.
 const PIECE: usize = 64 << 10;
 
-// doors 2.5: whoever does not read is told so and let go; nobody waits for it, and nothing is lost to it
+// `docs/serve.md#events`: whoever does not read is told so and let go; nobody waits for it, and nothing is lost to it
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_read_lags_and_keeps_nobody_waiting() {
     let stand = Stand::new(SHOP).await;
@@ -239,7 +239,7 @@ async fn who_does_not_read_lags_and_keeps_nobody_waiting() {
     assert_eq!(number(&next), number(since) + 1, "from there it goes on");
 }
 
-// doors 2.5: the same of one session, whose records come again from where the reader was
+// `docs/serve.md#events`: the same of one session, whose records come again from where the reader was
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_read_a_session_lags_and_can_take_it_up() {
     let text = format!("---\ninput_type: text\nmax_visits: 100000\non_max_visits: end\nto: start\n---\n{}\n", "x".repeat(PIECE));

@@ -1,4 +1,4 @@
-//! Clients that go away while what they asked for is being stored: it is done nevertheless, and everybody is told (0.4).
+//! Clients that go away while what they asked for is being stored: it is done nevertheless, and everybody is told (`docs/serve.md`).
 
 use std::{
     sync::{

@@ -41,7 +41,7 @@ async fn a_graph_shows_its_nodes_and_its_findings() {
     assert!(html.text.starts_with("<h1>conflict</h1>"));
 }
 
-// doors 1.6, 6.1: what a node says is its own content, also of a graph in one file
+// `docs/serve.md#routes`, `docs/studio.md`: what a node says is its own content, also of a graph in one file
 #[tokio::test]
 async fn a_node_of_a_file_with_several_says_its_own_content() {
     let several = "nodes:\n  start: { content: \"*One* or two?\", options: [one, two], to: more }\n  more:\n    content:\n      - text: First.\n      \
@@ -54,7 +54,8 @@ async fn a_node_of_a_file_with_several_says_its_own_content() {
     }
 }
 
-/// Places for everything, the same in the picture; a picture may have its own style sheet and nothing else (5.4, 9.4).
+/// Places for everything, the same in the picture; a picture may have its own style sheet and nothing else (`docs/reference/cli.md#graph`,
+/// `docs/serve.md#security`).
 #[tokio::test]
 async fn a_graph_is_laid_out_and_drawn() {
     let inner = [("shop/extra/start.md", "---\ninput_type: text\nto: left\n---\nMore?\n"), ("shop/left.md", "---\nto: extra\n---\n")];
@@ -161,7 +162,7 @@ async fn two_graphs_share_a_server_and_a_name_of_a_session() {
     assert_eq!(stand.post("/api/sessions", json!({ "id": "ana", "graph": "shop" })).await.status, 201);
     assert_eq!(stand.get("/api/sessions/ana").await.json()["graph"], "shop");
     assert_eq!(stand.get("/api/sessions/ana?graph=other").await.code(), "other-graph");
-    assert_eq!(stand.get("/navigate").await.code(), "unknown-route", "there the seed's paths mean nothing");
+    assert_eq!(stand.get("/navigate").await.code(), "unknown-route", "there the paths of Go Trellis mean nothing");
     let mut names = Vec::new();
     for number in 0..3 {
         let graph = if number == 1 { "other" } else { "shop" };
@@ -181,7 +182,7 @@ async fn two_graphs_share_a_server_and_a_name_of_a_session() {
     assert_eq!(stand.get("/api/sessions?after=x").await.code(), "bad-cursor");
 }
 
-/// The seed's own paths, where one graph is served; the state is the client's.
+/// The paths of Go Trellis, where one graph is served; the state is the client's.
 #[tokio::test]
 async fn the_engine_walks_a_state_that_the_client_keeps() {
     let stand = Stand::new(SHOP).await;

@@ -28,7 +28,7 @@ async fn pass(stand: &Stand, id: &str, asked: &Answer) {
     tokio::time::sleep(Duration::from_millis(left + 20)).await;
 }
 
-// doors 1.3, 1.9
+// `docs/serve.md`
 #[tokio::test]
 async fn an_answer_after_the_time_is_too_late() {
     let stand = Stand::new(HURRY).await;
@@ -42,7 +42,7 @@ async fn an_answer_after_the_time_is_too_late() {
     assert_eq!(taken.stop(), "END");
 }
 
-// doors 1.5, 1.9
+// `docs/serve.md`
 #[tokio::test]
 async fn a_decision_after_the_time_is_expired() {
     let stand = Stand::new(HURRY).await;
@@ -58,7 +58,7 @@ async fn a_decision_after_the_time_is_expired() {
 
 const NEEDS: &str = "---\nrequired_context: [much]\ninput_type: int\nsave_to: count\nto: send\n---\nHow many of {{ much }}?\n";
 
-// doors 1.10, 6.5: the keys that a look asks for are taken at once, also by a server that has not loaded the session
+// `docs/serve.md`: the keys that a look asks for are taken at once, also by a server that has not loaded the session
 #[tokio::test]
 async fn what_an_edited_graph_needs_is_taken_at_once() {
     let stand = Stand::new(SHOP).await;
@@ -85,7 +85,7 @@ async fn what_an_edited_graph_needs_is_taken_at_once() {
     assert_eq!(told(&old), (412, "conflict".to_owned()), "{old:?}");
 }
 
-// Rules 1.3, 1.4
+// `docs/serve.md#routes`, `docs/sessions.md#moving-sessions`
 #[tokio::test]
 async fn a_session_that_fits_no_more_can_be_moved_and_removed() {
     let stand = Stand::new(SHOP).await;

@@ -19,7 +19,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("numbers/end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n"),
 ];
 
-// doors 1.1: integers are exact; with `?integers=text` large ones are texts, wherever they stand
+// `docs/serve.md#turns`: integers are exact; with `?integers=text` large ones are texts, wherever they stand
 #[tokio::test]
 async fn large_integers_are_exact_and_texts_for_those_who_ask() {
     let stand = Stand::new(NUMBERS).await;
@@ -58,7 +58,7 @@ fn talkative(times: usize) -> String {
     )
 }
 
-// doors 1.2: a turn has the last 200 lines of what happened, and says that there were more
+// `docs/serve.md#turns`: a turn has the last 200 lines of what happened, and says that there were more
 #[tokio::test]
 async fn a_turn_has_200_lines_of_what_happened() {
     let settings = "context: {n: {type: integer}}\nlimits: {pass_through: 1000}\n";
@@ -87,7 +87,7 @@ fn several(name: &str, graph: &str, times: usize) -> String {
     node + "    save_to: told\n    to: told\n"
 }
 
-// doors 1.2: 64 others are listed, and that there are more is said
+// `docs/serve.md#turns`: 64 others are listed, and that there are more is said
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_has_64_others_that_wait() {
     let rest = "  inner: { content: Who?, input_type: text, save_to: name, to: inner_end }\n  inner_end: { output: \"{{ name }}\" }\n  \
@@ -120,7 +120,7 @@ async fn listed(stand: &Stand, query: &str) -> Vec<String> {
     list.json()["items"].as_array().unwrap().iter().map(|head| head["session"].as_str().unwrap().to_owned()).collect()
 }
 
-// doors 1.3
+// `docs/serve.md#routes`
 #[tokio::test]
 async fn sessions_are_listed_by_what_is_asked_for() {
     let stand = Stand::new(SHOP).await;
@@ -157,7 +157,7 @@ async fn sessions_are_listed_by_what_is_asked_for() {
     assert_eq!(seen, ["ana-1", "ana-2"]);
 }
 
-// doors 1.3
+// `docs/serve.md#routes`
 #[tokio::test]
 async fn the_newest_records_come_in_their_order() {
     let stand = Stand::new(SHOP).await;

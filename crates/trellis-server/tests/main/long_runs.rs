@@ -31,7 +31,7 @@ async fn tool(stand: &Stand, name: &str, arguments: Value, capabilities: Value) 
 
 static OPENED: Notify = Notify::const_new();
 
-// doors 3.7: a call says RUNNING before its client gives up, and `render_state` waits on
+// `docs/mcp.md#long-runs`: a call says RUNNING before its client gives up, and `render_state` waits on
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_takes_long_says_so_and_can_be_waited_for() {
     assert_eq!(McpSettings::default().wait, Duration::from_secs(50));
@@ -69,7 +69,7 @@ async fn a_call_that_takes_long_says_so_and_can_be_waited_for() {
 static BAKED: AtomicUsize = AtomicUsize::new(0);
 static DONE: Notify = Notify::const_new();
 
-// doors 0.4, 3.8: whoever closes the stream of a call waits no more; the session goes on
+// `docs/serve.md`, `docs/mcp.md#long-runs`: whoever closes the stream of a call waits no more; the session goes on
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_stream_is_closed_goes_on() {
     let functions = |bindings: Bindings| {
@@ -150,7 +150,7 @@ async fn begin(stand: &Stand, name: &str) -> Value {
     json!({ "taskId": begun["taskId"] })
 }
 
-// doors 3.7, 3.8
+// `docs/mcp.md#long-runs`
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_cancelled_where_its_session_ends_after_an_interrupt() {
     let functions = |bindings: Bindings| {
@@ -172,7 +172,7 @@ async fn a_task_is_cancelled_where_its_session_ends_after_an_interrupt() {
 
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
 
-// doors 3.8: a session that hears no signal is paused and stays as it reads; `navigate` goes on, but not after the pause of a person
+// `docs/mcp.md#long-runs`: a session that hears no signal is paused and stays as it reads; `navigate` goes on, but not after the pause of a person
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_of_a_task_ends_with_the_next_call_and_that_of_a_person_does_not() {
     let functions = |bindings: Bindings| {
@@ -250,7 +250,7 @@ fn accept(answer: Value) -> Value {
     json!({ "action": "accept", "content": { "answer": answer } })
 }
 
-// doors 3.4, SEP-2663: no key is used again after its response, and what is asked again has the reason
+// `docs/mcp.md#questions`: no key is used again after its response, and what is asked again has the reason
 #[tokio::test]
 async fn an_answer_that_is_refused_is_asked_for_under_another_key() {
     let stand = Stand::new(DICE).await;
@@ -279,7 +279,7 @@ async fn an_answer_that_is_refused_is_asked_for_under_another_key() {
     assert_eq!(task(&stand, "tasks/get", dice.clone()).await["status"], "completed");
 }
 
-// doors 3.4, SEP-2663: where the person declines, the task has that as its result, and another call asks again
+// `docs/mcp.md#questions`: where the person declines, the task has that as its result, and another call asks again
 #[tokio::test]
 async fn a_question_that_is_declined_ends_its_task() {
     let stand = Stand::new(DICE).await;
@@ -299,7 +299,7 @@ async fn a_question_that_is_declined_ends_its_task() {
     }
 }
 
-// doors 3.4, SEP-2663: a page that was opened is not asked for again while the secret is typed
+// `docs/mcp.md#questions`: a page that was opened is not asked for again while the secret is typed
 #[tokio::test]
 async fn a_page_that_a_person_opened_is_not_shown_twice() {
     const PIN: &[(&str, &str)] =
@@ -326,7 +326,7 @@ async fn a_page_that_a_person_opened_is_not_shown_twice() {
     assert_eq!(ask("tasks/get", json!({})).await["status"], "completed");
 }
 
-// doors 3.8: a question stays as it reads when its task is cancelled, and its client is told so
+// `docs/mcp.md#long-runs`: a question stays as it reads when its task is cancelled, and its client is told so
 #[tokio::test]
 async fn a_question_whose_task_is_cancelled_is_paused() {
     let stand = Stand::new(DICE).await;
@@ -341,7 +341,7 @@ async fn a_question_whose_task_is_cancelled_is_paused() {
     assert_eq!((&read["statusMessage"], &question(&read).0), (&Value::Null, &key), "{read}");
 }
 
-// doors 3.7: a number that no record has is no task's; the graph is part of the name where two have a session of that name
+// `docs/mcp.md#long-runs`: a number that no record has is no task's; the graph is part of the name where two have a session of that name
 #[tokio::test]
 async fn a_task_is_of_one_session() {
     let files: Vec<_> = ASKS.iter().chain(DICE).copied().collect();
@@ -368,7 +368,7 @@ async fn a_task_is_of_one_session() {
     }
 }
 
-// doors 3.7, 3.8
+// `docs/mcp.md#long-runs`
 #[tokio::test]
 async fn a_task_that_is_interrupted_and_asks_again_goes_on() {
     let stand = Stand::new(ASKS).await;

@@ -83,7 +83,7 @@ async fn strangers_do_not_pass() {
     assert_eq!((answer.status, &*answer.code()), (404, "unknown-route"));
 }
 
-// doors 1.9: what the library refuses without a word of its protocol is a problem
+// `docs/serve.md#problems`: what the library refuses without a word of its protocol is a problem
 #[tokio::test]
 async fn a_request_that_is_none_of_the_protocol_is_refused_as_a_problem() {
     let stand = Stand::new(SHOP).await;
@@ -148,7 +148,7 @@ async fn a_token_does_what_its_rights_are() {
     assert_eq!(refused["structuredContent"]["code"], "forbidden", "{refused}");
     let refused = run("person", json!({ "name": "navigate", "arguments": { "session": held, "approve": call } })).await;
     assert_eq!(refused["structuredContent"]["code"], "approval-needs-a-person", "{refused}");
-    // doors 3.11: a model that gets the text alone knows where it stands, whatever was refused.
+    // `docs/mcp.md#tools`: a model that gets the text alone knows where it stands, whatever was refused.
     let last = format!("session {}, seq {}", held.as_str().unwrap(), seen["structuredContent"]["seq"]);
     for wrong in
         [json!({ "approve": call }), json!({ "input": "now" }), json!({ "tool_result": { "id": "x", "reslt": 1 } }), json!({ "seq": "3" })]
@@ -219,7 +219,7 @@ const HELD: &[(&str, &str)] = &[
     ("forms/bye.md", "Bye.\n"),
 ];
 
-// doors 3.5, 3.6: a form is bound to one call; used again, it changes nothing
+// `docs/mcp.md`: a form is bound to one call; used again, it changes nothing
 #[tokio::test]
 async fn an_approval_that_is_sent_again_approves_no_other_call() {
     let functions = |bindings: Bindings| bindings.function("ship", |_, _| Ok(trellis_core::Value::Null));
@@ -244,7 +244,7 @@ const FIELDS: &[(&str, &str)] = &[(
      input_schema: { type: object, properties: { id: { type: string, format: uuid } }, required: [id] }\n  bye: { output: \"{{ which.sizes }}\" }\n",
 )];
 
-// doors 3.4: a schema is a form as it is where the protocol has a field for each of its properties; else JSON is typed
+// `docs/mcp.md#questions`: a schema is a form as it is where the protocol has a field for each of its properties; else JSON is typed
 #[tokio::test]
 async fn what_the_protocol_has_no_field_for_is_typed_as_json() {
     let stand = Stand::new(FIELDS).await;

@@ -86,7 +86,7 @@ fn told(answer: &Answer) -> (u16, String) {
 
 static MOOD: AtomicU8 = AtomicU8::new(FINE);
 
-/// A store that is away, full or damaged: nothing is acknowledged that is not kept, and what went wrong names no path (0.3, 9.6).
+/// A store that is away, full or damaged: nothing is acknowledged that is not kept, and what went wrong names no path (`docs/serve.md`).
 #[tokio::test]
 async fn a_store_that_breaks_is_told_and_comes_back() {
     let store = |inner| -> Arc<dyn SessionStore> { Arc::new(Moody { inner, mood: &MOOD }) };
@@ -115,7 +115,7 @@ async fn a_store_that_breaks_is_told_and_comes_back() {
 
 static BURNS: AtomicU8 = AtomicU8::new(FINE);
 
-/// A panic is told as `internal` and nothing else, and takes down nobody (1.9, 7.3).
+/// A panic is told as `internal` and nothing else, and takes down nobody (`docs/serve.md#problems`).
 #[tokio::test]
 async fn a_panic_is_told_without_its_words() {
     let store = |inner| -> Arc<dyn SessionStore> { Arc::new(Moody { inner, mood: &BURNS }) };
@@ -151,7 +151,7 @@ async fn a_veto_keeps_the_version_that_was() {
     assert_eq!(stand.get("/api/graphs/shop").await.json()["program"], before);
 }
 
-/// Two stores have one name: `?graph=` says which is meant (1.3).
+/// Two stores have one name: `?graph=` says which is meant (`docs/serve.md#routes`).
 #[tokio::test]
 async fn a_name_that_two_stores_have_is_ambiguous() {
     let files = [("one/start.md", "---\ninput_type: text\n---\nOne?\n"), ("two/start.md", "---\ninput_type: text\n---\nTwo?\n")];
@@ -184,7 +184,7 @@ async fn a_step_that_cannot_be_taken_is_told() {
     assert_eq!((read.stop(), &read.json()["stop"]["payload"]["code"]), ("END".to_owned(), &json!("template")), "{read:?}");
 }
 
-/// The router in an application of others has every gate; once it is told to stop, nothing new is taken (7.0, 9.10).
+/// The router in an application of others has every gate; once it is told to stop, nothing new is taken (`docs/serve.md`).
 #[tokio::test]
 async fn a_mounted_router_has_its_gates_and_stops() {
     let stand = Stand::on(SHOP, Terms { is_mounted: true, ..Terms::default() }).await;
@@ -198,7 +198,7 @@ async fn a_mounted_router_has_its_gates_and_stops() {
     assert_eq!(told(&late), (503, "stopping".to_owned()), "{late:?}");
 }
 
-/// While a session rolls back it is not moved: its undos would be lost (1.4).
+/// While a session rolls back it is not moved: its undos would be lost (`docs/sessions.md#moving-sessions`).
 #[tokio::test]
 async fn a_session_that_rolls_back_is_not_moved() {
     let files = [
@@ -223,7 +223,7 @@ async fn a_session_that_rolls_back_is_not_moved() {
     assert_eq!(stand.get("/api/sessions/ana").await.json()["stop"]["payload"]["name"], "cancel", "nothing was stopped");
 }
 
-/// A state is believed as far as the graph can hold it; what it cannot say is told (1.7).
+/// A state is believed as far as the graph can hold it; what it cannot say is told (`docs/serve.md#routes`).
 #[tokio::test]
 async fn a_node_that_cannot_be_rendered_is_told() {
     let files = [("read/start.md", "---\nrequired_context: [given]\ninput_type: text\n---\nThe second is {{ given.items[1].name }}.\n")];

@@ -48,7 +48,7 @@ async fn ended(stream: &mut Stream) {
     assert!(tokio::time::timeout(LONG, stream.maybe()).await.expect("it ends").is_none());
 }
 
-// doors 9.3: what a token may not see any more comes over no stream that it opened
+// `docs/serve.md#security`: what a token may not see any more comes over no stream that it opened
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_end_with_their_token() {
     let (file, stand) = stand("read,walk").await;
@@ -76,7 +76,7 @@ async fn streams_end_with_their_token() {
     tokio::time::timeout(LONG, gone).await.expect("the session ends");
 }
 
-// doors 9.3: a stream was opened with rights that it shows; one more right changes nothing, one less ends it
+// `docs/serve.md#security`: a stream was opened with rights that it shows; one more right changes nothing, one less ends it
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_end_with_a_right() {
     let (file, stand) = stand("read,walk").await;

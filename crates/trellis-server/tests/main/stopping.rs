@@ -30,7 +30,7 @@ fn never(bindings: Bindings) -> Bindings {
     })
 }
 
-// doors 9.10: a stream that begins now would be told of no end, and would hold the end up
+// `docs/serve.md`: a stream that begins now would be told of no end, and would hold the end up
 #[tokio::test(flavor = "multi_thread")]
 async fn no_stream_begins_while_the_server_stops() {
     let mut terms = Terms { functions: never, ..Terms::default() };

@@ -131,7 +131,7 @@ async fn save(stand: &Stand, text: &str) {
     assert_eq!(stand.post("/api/graphs/shop/reload", json!({})).await.status, 200);
 }
 
-// doors 3.2, 3.9: until 2025-11-25 a client subscribes to one resource after the other, and hears of changed lists unasked
+// `docs/mcp.md`: until 2025-11-25 a client subscribes to one resource after the other, and hears of changed lists unasked
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_client_follows_a_resource_until_it_follows_it_no_more() {
     let stand = begun().await;
@@ -154,7 +154,7 @@ async fn an_older_client_follows_a_resource_until_it_follows_it_no_more() {
     assert_eq!(stream.told(4).await, lists);
 }
 
-// doors 2.5, 3.9: what another process does to a session of the store is told, too
+// `docs/serve.md#events`, `docs/mcp.md#resources-and-prompts`: what another process does to a session of the store is told, too
 #[tokio::test(flavor = "multi_thread")]
 async fn who_follows_a_resource_hears_of_another_server() {
     let stand = begun().await;
@@ -181,7 +181,7 @@ async fn listen(stand: &Stand, filter: Value) -> Messages {
     Messages::of(stand, &format!("POST /mcp HTTP/1.1\r\n{head}{body}")).await
 }
 
-// doors 3.2, 3.9: since 2026-07-28 one request says what is followed, and its stream has that and nothing else
+// `docs/mcp.md`: since 2026-07-28 one request says what is followed, and its stream has that and nothing else
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_has_the_changes_that_were_asked_for_and_no_others() {
     let stand = begun().await;
@@ -207,7 +207,7 @@ async fn complete(stand: &Stand, of: Value, argument: (&str, &str), context: Val
     answer["result"]["completion"].clone()
 }
 
-// doors 3.9
+// `docs/mcp.md#resources-and-prompts`
 #[tokio::test]
 async fn names_in_addresses_are_completed() {
     let files: Vec<_> = SHOP.iter().copied().chain([("other/start.md", "---\nto: sell\n---\n"), ("other/sell.md", "Sold.\n")]).collect();
@@ -244,7 +244,7 @@ async fn prompt(stand: &Stand, name: &str) -> Value {
     message(&call(stand, &[], "prompts/get", json!({ "name": name }), json!({})).await)
 }
 
-// doors 3.10
+// `docs/mcp.md#resources-and-prompts`
 #[tokio::test]
 async fn a_broken_graph_has_a_prompt_that_mends_it() {
     let files: Vec<_> = SHOP.iter().copied().chain([("never/start.md", "---\nto: nowhere\n---\n")]).collect();

@@ -19,7 +19,7 @@ async fn a_session_is_walked_to_its_end() {
     assert_eq!((asked.status, asked.stop(), asked.seq()), (200, "REQUEST_INPUT".to_owned(), 2));
     let refused = stand.post("/api/sessions/ana/turns", json!({ "input": "many" })).await;
     assert_eq!((refused.status, refused.code(), &refused.json()["expected"]["payload"]["seq"]), (422, "invalid-input".into(), &json!(2)));
-    // doors 1.1: an unknown key is named, with its place and the nearest one.
+    // `docs/serve.md`: an unknown key is named, with its place and the nearest one.
     let unknown = stand.post("/api/sessions/ana/turns", json!({ "input": 2, "sqe": 2 })).await;
     let error = json!([{ "pointer": "/sqe", "message": "unknown key `sqe`; did you mean `seq`?" }]);
     assert_eq!((unknown.status, &unknown.json()["errors"]), (400, &error));
@@ -102,7 +102,7 @@ async fn a_request_that_comes_twice_is_taken_once_also_by_another_server() {
     assert_eq!((reused.status, reused.code()), (422, "key-reused".to_owned()));
 }
 
-// doors 1.11: a key belongs to one body, whatever graph that names, with one store for all graphs or one for each
+// `docs/serve.md#turns`: a key belongs to one body, whatever graph that names, with one store for all graphs or one for each
 #[tokio::test]
 async fn a_key_that_began_a_session_begins_none_in_another_graph() {
     let more = [("tour/start.md", "---\ninput_type: text\nto: end\n---\nWhere?\n"), ("tour/end.md", "---\n---\nBye.\n")];
@@ -120,7 +120,7 @@ async fn a_key_that_began_a_session_begins_none_in_another_graph() {
     }
 }
 
-// doors 1.2: what happened is what happened since the stop before
+// `docs/serve.md#turns`: what happened is what happened since the stop before
 #[tokio::test]
 async fn a_session_that_is_put_back_tells_nothing_that_was_told_before() {
     let functions = |bindings: trellis_host::Bindings| bindings.function("ship", |_, _| Ok(trellis_core::Value::Int(2)));
@@ -185,7 +185,7 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
     let call = stand.held("bea").await;
     let denied = stand.post(&format!("/api/sessions/bea/approvals/{call}"), json!({ "decision": "deny", "because": "too many" })).await;
     assert_eq!((denied.stop(), &denied.json()["said"][0]["text"]), ("END".to_owned(), &json!("You left.\n")));
-    // doors 1.5: of two who decide, the first counts, and the second learns what was decided.
+    // `docs/serve.md#routes`: of two who decide, the first counts, and the second learns what was decided.
     let second = stand.post(&path, json!({ "decision": "approve" })).await.json();
     assert_eq!((&second["code"], &second["decided"]), (&json!("approved-already"), &json!("approved")), "{second}");
     for decision in ["approve", "deny"] {
@@ -198,7 +198,7 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
     assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
 }
 
-// doors 1.5: what was decided about a call is told also while another one is held
+// `docs/serve.md#routes`: what was decided about a call is told also while another one is held
 #[tokio::test]
 async fn who_decides_second_learns_that_also_while_another_call_is_held() {
     let held = "---\ntools: [{name: pay}, {name: ship}]\ndo: {parallel: {one: {name: pay, approve: true}, two: {name: ship, approve: true}}}\nto: end\n---\n";
@@ -214,7 +214,7 @@ async fn who_decides_second_learns_that_also_while_another_call_is_held() {
     }
 }
 
-/// A call that was given up is listed, made again under its key, and dropped (world 11.7).
+/// A call that was given up is listed, made again under its key, and dropped (language 11.7).
 #[tokio::test]
 async fn a_dead_letter_is_made_again_and_dropped() {
     let files =
@@ -238,7 +238,7 @@ async fn a_dead_letter_is_made_again_and_dropped() {
     assert_eq!(stand.get("/api/dead-letters").await.json()["items"], json!([]));
 }
 
-// doors 1.11: in a graph with secrets, only a record that holds one keeps no digest of the body
+// `docs/serve.md#turns`: in a graph with secrets, only a record that holds one keeps no digest of the body
 #[tokio::test]
 async fn a_key_belongs_to_one_body_also_where_a_graph_has_secrets() {
     let files = [

@@ -1,4 +1,5 @@
-//! Bad input of sheets: many cases, circles, loops, parts that are answered twice, deep children (workbench 10), recordings and locales (workbench 4).
+//! Bad input of sheets: many cases, circles, loops, parts that are answered twice, deep children (`docs/lsp.md`), recordings and locales
+//! (`docs/testing.md`).
 
 use tempfile::TempDir;
 use trellis_trial::{Counts, Options, coverage};
@@ -81,7 +82,7 @@ fn a_case_that_ended_early_says_why() {
     assert!(found[4].ends_with("not answered: look {}, and line 21 has a double for `lok`"), "{}", found[4]);
 }
 
-// workbench 4: a line that nobody can play fails its case at its own line, as an editor shows it
+// `docs/testing.md`: a line that nobody can play fails its case at its own line, as an editor shows it
 #[test]
 fn a_line_that_means_nothing_is_named_by_its_own_line() {
     let slips = [
@@ -104,7 +105,7 @@ fn a_line_that_means_nothing_is_named_by_its_own_line() {
     assert!(found[0].starts_with("A: Failed 4 `{` is no JSON"), "{found:#?}");
 }
 
-// workbench 4: `- not answered` is never written; why nothing is written is said, also behind lines that differ
+// `docs/testing.md`: `- not answered` is never written; why nothing is written is said, also behind lines that differ
 #[test]
 fn an_update_that_writes_nothing_says_why() {
     let folder = graph(&[&LOOKS[..], &[("_tests/a.md", "# A\n```transcript\n| Another text.\n```\n")]].concat());
@@ -118,7 +119,7 @@ fn an_update_that_writes_nothing_says_why() {
     assert!(found[0].starts_with("A: Failed 3 -[\"| Another text.\""), "{found:#?}");
 }
 
-// workbench 5: what is played when somebody interrupts it counts as not played
+// `docs/reference/cli.md#test`: what is played when somebody interrupts it counts as not played
 #[test]
 fn an_interrupt_leaves_the_rest_unplayed() {
     let folder = graph(&[&HELLO[..], &[("_tests/a.md", "# A\n```transcript\n| Hello.\n* end finished\n```\n")]].concat());

@@ -1,5 +1,5 @@
 //! Random renames over the graphs of the repository, there and back: each is refused, or leaves the graph, its sheets and stored sessions as
-//! they were, and taken back gives the same bytes but for `was:` (workbench 9, 11). `SEEDS` is the number of chains of renames for each graph.
+//! they were, and taken back gives the same bytes but for `was:` (`docs/lsp.md#renames`). `SEEDS` is the number of chains of renames for each graph.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

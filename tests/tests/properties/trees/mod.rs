@@ -1,5 +1,5 @@
-//! Trees of sessions: what the checker proves holds in parts and children too, and what is stored of a tree is sound after every record (world 10.13,
-//! B).
+//! Trees of sessions: what the checker proves holds in parts and children too, and what is stored of a tree is sound after every record (language
+//! 10.13, B).
 
 mod graph;
 mod same;

@@ -1,4 +1,4 @@
-//! `trellis secret …`: the vault of a graph, one command a file (world 11.1).
+//! `trellis secret …`: the vault of a graph, one command a file (language 11.1).
 
 mod ls;
 mod rm;

@@ -1,4 +1,4 @@
-//! `trellis session dead …`: dead letters, calls that failed for good (world 11.7).
+//! `trellis session dead …`: dead letters, calls that failed for good (language 11.7).
 
 use std::fmt::Write as _;
 

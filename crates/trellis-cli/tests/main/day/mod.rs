@@ -1,5 +1,5 @@
 //! A day in the life of an agent (orchestrator 10.4): one story over a fake Slack and a model that follows a script, with the program killed in the middle of
-//! it. `docs/orchestrator.md` tells it; afterwards everything that was written is searched for the secrets that were said (3.3).
+//! it. `docs/orchestrator.md` tells it; afterwards everything that was written is searched for the secrets that were said (orchestrator 3.3).
 
 mod leaks;
 mod story;
@@ -57,7 +57,7 @@ fn answer(question: &ModelQuestion) -> ModelAnswer {
         // Whatever is said is written down in every place that there is.
         let line = said.lines().next().unwrap_or_default();
         let kept = json!({ "key": format!("what was said {}", question.body["messages"].to_string().len()), "value": line });
-        // A file would get the values of references, as a command does (6.1).
+        // A file would get the values of references, as a command does (orchestrator 6.1).
         let file = json!({ "path": "said.txt", "text": said.replace("{{secret:", "{{the secret ") });
         return ModelAnswer::Calls(vec![
             call("memory_append", json!({ "text": said })),
@@ -72,7 +72,7 @@ impl Day {
     fn begin() -> Self {
         let (provider, model, sandbox) = (FakeProvider::start(ProviderKind::Slack), FakeModel::start(answer), sandbox(""));
         provider.refuse(TOO_LONG);
-        // A name is said too (3.3).
+        // A name is said too (orchestrator 3.3).
         provider.call(1, "Ana");
         provider.call(2, "Ben ghp_0123456789abcdefghijABCDEFGHIJ987654");
         let channel = provider.settings("{ env: CHAT_TOKEN }", "[\"*\"]").replace("rows: 3", "rows: 30");

@@ -1,4 +1,4 @@
-//! `graphs/atod`: one turn of an assistant over a stack of goals (source 004, world S4), with a script in place of the models.
+//! `graphs/atod`: one turn of an assistant over a stack of goals (source 004), with a script in place of the models.
 
 use std::fs;
 
@@ -110,7 +110,7 @@ fn stack<const N: usize>(goals: [(&str, &str); N]) -> Vec<(String, String)> {
     goals.map(|(kind, status)| (kind.to_owned(), status.to_owned())).into()
 }
 
-/// 004, 3: the nodes of the orchestrator, in their order, with all that the graph brings.
+/// source 004.3.2: the nodes of the orchestrator, in their order, with all that the graph brings.
 #[test]
 fn a_newcomer_asks_for_a_lamp() {
     let flow = Flow::copy("atod");
@@ -145,7 +145,7 @@ fn a_newcomer_asks_for_a_lamp() {
     assert_eq!((flow.stored("atod").unwrap().1, flow.stored("atod_memory").unwrap().1), (3, 3));
 }
 
-/// 004, 3: `validate_request`; requirements 004.2: "session id is empty", "message is empty"; the session comes first.
+/// source 004.3.2.1: the session comes first.
 #[test]
 fn a_request_has_a_session_and_a_message() {
     let flow = Flow::copy("atod");
@@ -161,7 +161,7 @@ fn a_request_has_a_session_and_a_message() {
     }
 }
 
-/// 004, 1: "Output is normalized and schema-validated": no JSON, and a broken schema.
+/// source 004.1.4: no JSON, and a broken schema.
 #[test]
 fn a_plan_is_json_and_fits_its_schema() {
     let flow = Flow::copy("atod");
@@ -228,7 +228,7 @@ fn tools_are_asked_for_once_by_who_may() {
     }
 }
 
-/// 004, 4: "execute tools"; requirements 004.6: "A tool's own error is data".
+/// source 004.4.3: the error of a tool is data.
 #[test]
 fn the_error_of_a_tool_is_data() {
     let flow = Flow::copy("atod");
@@ -242,7 +242,7 @@ fn the_error_of_a_tool_is_data() {
     assert_eq!(played.results("math.evaluate")[0]["result"], 11);
 }
 
-/// 004, 3: "State is always validated before save. Memory write happens after save. Empty specialist message is rejected at `finalize_reply`."
+/// source 004.3.2.7, 004.3.5: what a blocked goal needs, a status that is none, and an empty message.
 #[test]
 fn what_a_specialist_says_is_held_to_its_rules() {
     let flow = Flow::copy("atod");
@@ -272,8 +272,7 @@ fn what_a_specialist_says_is_held_to_its_rules() {
     assert_eq!((answered.code, flow.stack()), (Some(0), stack([("sales.quote", "active")])));
 }
 
-/// 004, 3: `apply_plan`, `apply_state_updates`; requirements 004.4: "A strictly higher priority interrupts and suspends the current one; a lower one is inserted
-/// suspended beneath it; a done goal is not revived"; 004.7: "done pops the stack and resumes the one below".
+/// source 004.3.2.5, 004.3.2.7: a strictly higher priority interrupts, a lower one waits beneath, and a goal that is done makes room for the one below.
 #[test]
 fn goals_interrupt_wait_and_resume() {
     let flow = Flow::copy("atod");
@@ -318,7 +317,7 @@ case "$asked" in
 esac
 "#;
 
-/// World D: "Two turns at once on one session → one `conflict`"; 004, 3: a save that fails leaves the memory unwritten.
+/// source 004.3.2.8, 004.3.4: of two turns at once one gets a `conflict`; a save that fails leaves the memory unwritten.
 #[test]
 fn of_two_turns_at_once_one_is_kept() {
     let flow = Flow::copy("atod");
@@ -339,7 +338,7 @@ fn of_two_turns_at_once_one_is_kept() {
     assert_eq!((flow.stored("atod").unwrap().1, flow.stored("atod_memory").unwrap().1), (1, 1));
 }
 
-/// 004, 3: `load_or_create_state`; requirements 004.2: "Only *not found* creates a session."
+/// source 004.3.2.2: only a session that was not found is created.
 #[test]
 fn a_store_that_cannot_be_read_creates_no_session() {
     let flow = Flow::copy("atod");
@@ -350,7 +349,7 @@ fn a_store_that_cannot_be_read_creates_no_session() {
     assert_eq!(played.results("state.load")[0]["error"]["code"], "store");
 }
 
-/// 004, 3: "Memory write happens after save": killed at every call and after every save, so also between the two.
+/// source 004.3.4: killed at every call and after every save, so also between the two.
 #[test]
 fn a_turn_that_was_cut_off_anywhere_is_finished_once() {
     let calls =
@@ -376,7 +375,7 @@ fn a_turn_that_was_cut_off_anywhere_is_finished_once() {
     }
 }
 
-/// 004, 5: "Graph compile errors fail startup."
+/// source 004.5.1: a graph with a mistake does not start.
 #[test]
 fn a_graph_with_a_mistake_does_not_start() {
     let flow = Flow::copy("atod");

@@ -1,4 +1,4 @@
-//! `graphs/chancellor`: a command, three opinions side by side, an execution that is verified (source 001, world S1).
+//! `graphs/chancellor`: a command, three opinions side by side, an execution that is verified (source 001).
 
 use std::fs;
 
@@ -38,7 +38,7 @@ impl Flow {
     }
 }
 
-/// 001, GraphState: "노드 간에 공유되는 상태 객체입니다", with `trace_id`, `input`, `plan`, `outputs`, `errors` and `metadata`; 2: PARSE; 6: EXECUTE, `success`.
+/// source 001.2, 001.3.2, 001.3.6.2: the state with its six keys, the plan, and the result with its time.
 #[test]
 fn a_command_is_parsed_weighed_and_carried_out() {
     let flow = court(SURE);
@@ -60,7 +60,7 @@ fn a_command_is_parsed_weighed_and_carried_out() {
     assert!(state["trace_id"].as_str().is_some_and(|id| !id.is_empty()) && state.get("recommendation").is_none());
 }
 
-/// 001, 1: CONTEXT7 (Auto-injected): `"trace_init": { "KINGDOM_DNA": "..." }`, then `library_id`, `topic` and `context` of each node.
+/// source 001.3.1: the trace, then library, topic and context of each node.
 #[test]
 fn every_node_has_its_context() {
     let played = court(SURE).command("note buy lamps");
@@ -88,7 +88,7 @@ fn every_node_has_its_context() {
     assert!(refused.code == Some(2) && format!("{refused:?}").contains("`outputs` is no input"), "{refused:#?}");
 }
 
-/// 001, 3 to 5: `"score": 0.95`, `"score": 0.90`, `"score": 0.85`; requirements 001.7: "`trinity` = weighted sum × 100; `risk` = (1 − goodness) × 100".
+/// source 001.3.4: the scores of the examples. `trinity` is their weighted sum times 100, `risk` what `GOODNESS` lacks of 100.
 #[test]
 fn the_scores_of_the_document_ask_the_commander() {
     for (goodness, trinity, risk, decision) in [(0.9, 90.83, 10.0, "ASK_COMMANDER"), (0.91, 91.22, 9.0, "AUTO_RUN")] {
@@ -101,7 +101,7 @@ fn the_scores_of_the_document_ask_the_commander() {
     }
 }
 
-/// 001, 3 to 5: the keys of TRUTH, GOODNESS and BEAUTY; requirements 001.3: "A branch sees a copy, merges only its own key".
+/// source 001.2.7, 001.3.3, 001.3.4, 001.3.5: each pillar has its keys, and sees the output of no other.
 #[test]
 fn the_pillars_keep_their_contracts_and_see_no_other() {
     let played = court(SURE).command("note buy lamps");
@@ -118,7 +118,7 @@ fn the_pillars_keep_their_contracts_and_see_no_other() {
     }
 }
 
-/// 001, InputPayload: `command: str = Field(...)`, `skill_id: Optional[str] = Field(None)`, `timeout: int = Field(30)`.
+/// source 001.1: a command is needed, a skill may be null, a timeout is a number of seconds.
 #[test]
 fn the_payload_is_held_to_its_schema() {
     let flow = court(SURE);
@@ -134,7 +134,7 @@ fn the_payload_is_held_to_its_schema() {
     assert_eq!((&given.output()["plan"]["skill_id"], flow.notes().as_deref()), (&json!("skill_note"), Some("a\nb\n")));
 }
 
-/// 001, 6: `"status": "success | blocked | fail"`, `"execution_time": 1.23`, `"reason": "..."`; requirements 001.4: `skip`, and `reason` unless it succeeded.
+/// source 001.3.6: the status, `skip` besides, and a reason unless it succeeded.
 #[test]
 fn what_was_not_carried_out_says_why() {
     let flow = court(SURE);
@@ -203,7 +203,7 @@ fn a_pillar_that_fails_is_collected_and_all_is_undone() {
     assert_eq!(flow.notes(), None, "the note is gone");
 }
 
-/// Requirements 001.7: "ASK is a durable approval that really holds EXECUTE."
+/// source 001.3.4: the call waits for the answer of the commander, also between processes.
 #[test]
 fn the_commander_may_say_no() {
     let flow = court([0.95, 0.9, 0.85]);
@@ -219,7 +219,7 @@ fn the_commander_may_say_no() {
     assert!(ended.output()["outputs"].get("EXECUTE").is_none() && flow.notes().is_none());
 }
 
-/// Requirements 001.6: "a model failure is a warning, not an error."
+/// source 001.2.6: the failure of a model is a warning, no error.
 #[test]
 fn a_model_that_fails_is_a_warning() {
     let flow = court(SURE);
@@ -237,7 +237,7 @@ fn a_model_that_fails_is_a_warning() {
     assert_eq!(played.output()["metadata"]["warnings"], json!([]), "{played:#?}");
 }
 
-/// 001, 1: CONTEXT7 is "Auto-injected"; requirements 001.5: "its failure stops the run", also where the execution would deal with an error of its own.
+/// source 001.3.1.1: its failure ends the run, also where the execution would deal with an error of its own.
 #[test]
 fn without_its_context_the_execution_is_not_begun() {
     let flow = court(SURE);
@@ -249,7 +249,7 @@ fn without_its_context_the_execution_is_not_begun() {
     assert!(played.calls().iter().all(|(name, _)| *name != "skills.execute") && flow.notes().is_none(), "{played:#?}");
 }
 
-/// 001, "각 노드는 `state.outputs`에 정해진 키와 구조로 결과를 저장해야 합니다": a value that is known is held to its contract by `check`.
+/// source 001.3: a value that is known is held to its contract by `check`.
 #[test]
 fn a_value_that_breaks_its_contract_is_found_before_anything_runs() {
     for (from, to, word) in [("status: fail,", "status: failed,", "`fail`"), ("execution_time: 0,", "execution_time: -1,", "at least 0")] {
@@ -260,7 +260,7 @@ fn a_value_that_breaks_its_contract_is_found_before_anything_runs() {
     }
 }
 
-/// 001, 1 to 6: each node has "정해진 키와 구조": a value that is not known before is held to its contract by the engine.
+/// source 001.3: a value that is not known before is held to its contract by the engine.
 #[test]
 fn a_result_that_breaks_its_contract_is_an_error() {
     let payload = json!({ "command": "note buy lamps" });
@@ -294,7 +294,7 @@ fn a_result_that_breaks_its_contract_is_an_error() {
     }
 }
 
-/// Requirements 001.5: "its failure stops the run".
+/// source 001.3.1.1: its failure ends the run.
 #[test]
 fn without_its_context_nothing_runs() {
     let flow = court(SURE);

@@ -17,7 +17,7 @@ fn wish(prompt: &str) -> Value {
     json!({ "user_prompt": prompt, "risk_score": 3 })
 }
 
-/// World D: "Kill at every stage of execute: files are either all before or all after."
+/// source 000.8.1: killed at every stage of the execution, all files are as before or as after it.
 #[test]
 fn whenever_the_host_is_killed_files_are_all_before_or_all_after() {
     let die = "test \"$TRELLIS_DRY_RUN\" = 1 || test -e ../died || { : >../died; kill -9 $PPID; sleep 5; }";
@@ -67,7 +67,7 @@ fn halves(flow: &Flow) -> Vec<usize> {
     drafts.map(|draft| count(&draft.path().join("copies"))).collect()
 }
 
-/// 000, Non-negotiables: "Backup", killed in its middle: that of the dry run, and that of the execution.
+/// source 000.8.1: a backup that is killed in its middle: that of the dry run, and that of the execution.
 #[test]
 fn a_backup_that_was_cut_off_is_made_anew() {
     for earlier in [0, 1] {
@@ -87,7 +87,7 @@ fn a_backup_that_was_cut_off_is_made_anew() {
     }
 }
 
-/// 000, Non-negotiables, and requirements 000.8: "restore on failure", killed in its middle: that of the dry run, and that of the execution.
+/// source 000.8.1: a restoration that is killed in its middle: that of the dry run, and that of the execution.
 #[test]
 fn a_restoration_that_was_cut_off_is_finished() {
     for nth in [1, 2] {
@@ -106,7 +106,7 @@ fn a_restoration_that_was_cut_off_is_finished() {
     }
 }
 
-/// 001, state and outputs: killed wherever the court is, also while its three pillars weigh a command side by side.
+/// source 001.2.7: killed wherever the court is, also while its three pillars weigh a command side by side.
 #[test]
 fn a_command_that_was_cut_off_anywhere_is_carried_out_once() {
     let payload = json!({ "command": "note buy lamps" });
@@ -142,7 +142,7 @@ done
 echo '{"content": "{\"score\": 0.9}"}'
 "#;
 
-/// World D: "Killed while two pillars are done: the third alone runs again."
+/// source 001.2.7: killed while two pillars are done, the third alone runs again.
 #[test]
 fn pillars_that_are_done_are_not_asked_again() {
     let flow = court(SURE);

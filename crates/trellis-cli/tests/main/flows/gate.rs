@@ -1,4 +1,4 @@
-//! The gate of `graphs/toolflow` on its real parts, with a clock that is given (source 000, Serenity Gate Adapter; world D, S0).
+//! The gate of `graphs/toolflow` on its real parts, with a clock that is given (source 000.9).
 
 use std::{
     fs,
@@ -78,17 +78,17 @@ async fn start(folder: &Path, start: Start) -> Turn {
     assembly.sessions(runnable, None).unwrap().start(start).await.unwrap()
 }
 
-/// A case: the sentence of the source (or of what was decided about it), score, age in seconds, risk; decision and status.
+/// A case: its rule, score, age in seconds, risk; decision and status.
 type Case = (&'static str, f64, i64, Option<f64>, &'static str, &'static str);
 
 const LIMIT: i64 = 60 * MINUTE;
 
-/// 000, Serenity Gate Adapter 3 to 5, and the bounds of requirements 000.5 between which they decide.
+/// source 000.9.3, 000.9.4, 000.9.5: score, age and risk, and the bounds between which they decide.
 const CASES: [Case; 16] = [
     ("AUTO_RUN only when score > 90 and risk < 10", 95.0, 12 * MINUTE, Some(3.0), "AUTO_RUN", "OK"),
-    ("기본 60분", 95.0, LIMIT, Some(3.0), "AUTO_RUN", "OK"),
-    ("초과 시 ASK로 전환", 95.0, LIMIT + 1, Some(3.0), "ASK", "ASK"),
-    ("스코어가 오래되면 AUTO_RUN 근거로 쓰지 않는다", 95.0, 61 * MINUTE, Some(3.0), "ASK", "ASK"),
+    ("60 minutes are young enough", 95.0, LIMIT, Some(3.0), "AUTO_RUN", "OK"),
+    ("a second more asks", 95.0, LIMIT + 1, Some(3.0), "ASK", "ASK"),
+    ("an old score lets nothing run", 95.0, 61 * MINUTE, Some(3.0), "ASK", "ASK"),
     ("score < 80 → BLOCK, before staleness", 79.99, 61 * MINUTE, Some(3.0), "BLOCK", "BLOCK"),
     ("score < 80 → BLOCK", 79.99, 12 * MINUTE, Some(3.0), "BLOCK", "BLOCK"),
     ("79.995 rounds to 80.00", 79.995, 12 * MINUTE, Some(3.0), "ASK", "ASK"),
@@ -98,7 +98,7 @@ const CASES: [Case; 16] = [
     ("90.01 is above 90", 90.01, 12 * MINUTE, Some(3.0), "AUTO_RUN", "OK"),
     ("risk < 10", 95.0, 12 * MINUTE, Some(10.0), "ASK", "ASK"),
     ("risk < 10", 95.0, 12 * MINUTE, Some(9.99), "AUTO_RUN", "OK"),
-    ("`risk_score`가 넘어오지 않으면 unknown으로 보고 AUTO_RUN을 금지한다", 95.0, 12 * MINUTE, None, "ASK", "ASK"),
+    ("without a known risk nothing runs by itself", 95.0, 12 * MINUTE, None, "ASK", "ASK"),
     ("a bad score blocks, whatever the risk", 10.0, 12 * MINUTE, None, "BLOCK", "BLOCK"),
     ("entries more than 2 min in the future are skipped", 95.0, -2 * MINUTE, Some(3.0), "AUTO_RUN", "OK"),
 ];
@@ -110,7 +110,7 @@ fn the_gate_cites_the_score_and_never_makes_one() {
         let case = format!("{sentence}: {score} {age} {risk:?}: {gate}");
         assert_eq!((gate["decision"].as_str(), &*came), (Some(decision), status), "{case}");
         assert_eq!(gate["source"], "score_lock", "{case}");
-        // "읽어 인용한다": score, risk and age as they were read, rounded to two places.
+        // It cites: score, risk and age as they were read, rounded to two places.
         let is_cited = |key: &str, number: f64| gate[key].as_f64().is_some_and(|cited| (cited - number).abs() < 0.0051);
         let minutes = f64::from(i32::try_from(age.max(0)).unwrap()) / 60.0;
         assert!(is_cited("score", score) && is_cited("age_minutes", minutes), "{case}");
@@ -118,7 +118,7 @@ fn the_gate_cites_the_score_and_never_makes_one() {
     }
 }
 
-/// 000, Serenity Gate Adapter 3: "총점 근거는 `logs/trinity_health_*.json` 최신 파일"; requirements 000.5: "entries more than 2 min in the future are skipped".
+/// source 000.9.3: the newest file counts; one from more than two minutes ahead is skipped.
 #[test]
 fn the_newest_file_counts_that_is_not_ahead() {
     let older = Gate::new().score("older", 95.0, 20 * MINUTE).score("newer", 85.0, 12 * MINUTE).decide(Some(3.0));
@@ -137,7 +137,7 @@ fn the_newest_file_counts_that_is_not_ahead() {
     assert!(none.gate["notes"].to_string().contains("has a score"), "{}", none.gate);
 }
 
-/// Requirements 000.5: "Time from the file's `timestamp`, else mtime."
+/// source 000.9.3: the time of a score is that in its file, else that of its writing.
 #[test]
 fn a_file_without_a_time_has_that_of_its_writing() {
     for (minutes, decision) in [(12, "AUTO_RUN"), (61, "ASK")] {
@@ -149,7 +149,7 @@ fn a_file_without_a_time_has_that_of_its_writing() {
     }
 }
 
-/// Requirements 000.5: "Verdict BLOCK or score < 80 → BLOCK, before staleness."
+/// source 000.9.3: a verdict that blocks comes before the age.
 #[test]
 fn a_verdict_that_blocks_does_so_with_a_high_score_and_at_any_age() {
     for age in [MINUTE, 600 * MINUTE] {

@@ -77,7 +77,7 @@ fn plan(goal_type: &str, priority: i64) -> String {
     json!({ "goal_type": goal_type, "priority": priority, "slots_patch": {}, "missing": [] }).to_string()
 }
 
-/// World D: the turn with a desk lamp, and the one that interrupts it.
+/// source 004.1.3: the turn with a desk lamp, and the one that interrupts it.
 #[test]
 fn two_turns_with_an_endpoint() {
     let mut lamp = answer("active");
@@ -112,7 +112,7 @@ fn two_turns_with_an_endpoint() {
     assert_eq!(flow.stack(), [("sales.quote".to_owned(), "active".to_owned())], "done, and the quote resumes");
 }
 
-/// World D: "HTTP 500 twice with `retry: {max: 2}` → failed, nothing saved, no scripted reply."
+/// source 004.5.2, 004.5.3: after two errors of a server the turn fails: nothing is saved, and no script replies.
 #[test]
 fn an_endpoint_that_fails_fails_the_turn() {
     let peer = Peer::start(&json!([
@@ -128,7 +128,7 @@ fn an_endpoint_that_fails_fails_the_turn() {
     assert_eq!(peer.requests().len(), 2);
 }
 
-/// World D, S1: "each pillar: a heuristic, then a model if one is set up, blended 0.6 / 0.4".
+/// source 001.3.3: each pillar is six parts heuristic, and four parts model where one is set up.
 #[test]
 fn pillars_with_an_endpoint() {
     let score = |question: &str, score: f64| json!({ "match": { "userMessage": question }, "response": { "content": json!({ "score": score }).to_string() } });
@@ -144,7 +144,7 @@ fn pillars_with_an_endpoint() {
     assert_eq!(blended, [&json!(0.7), &json!(0.75), &json!(0.95)]);
 }
 
-/// World D, S1: "`compute`, or role `strategist`": a command whose first word is no skill.
+/// source 001.2.3: a command whose first word is no skill.
 #[test]
 fn a_strategist_with_an_endpoint() {
     let plan = json!({ "skill_id": "skill_note", "parameters": { "args": ["buy", "lamps"] }, "plan_description": "note what is wanted" });

@@ -1,5 +1,5 @@
-//! The source systems as graphs, on their real parts (world D). Each test works on a copy of a graph of the repository, and cites the sentence of the
-//! source that it holds.
+//! The source systems as graphs, on their real parts. Each test works on a copy of a graph of the repository, and cites the place of the source
+//! that it holds: `docs/sources.md` has a row for each.
 
 mod atod;
 mod chancellor;
@@ -166,7 +166,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The flows run as they stand (issue: "`check --host` has no error and no warning on each; `--strict` counts no unchecked read").
+/// The flows run as they stand: `check --host` has no error and no warning on each, and `--strict` counts no unchecked read.
 #[test]
 fn each_flow_has_all_it_needs_here() {
     for graph in ["atod", "chancellor", "toolflow"] {

@@ -38,8 +38,8 @@ fn typed(sandbox: &Sandbox, line: &str) -> Ran {
     finish(command.env("PATH", path).stdin(Stdio::null()).spawn().unwrap())
 }
 
-/// Issue: "how to run it three ways (terminal, JSON Lines, embedded in twenty lines)". The third is compiled with the documentation, and run by the tests of
-/// the gate.
+/// A page tells of three ways: a terminal, JSON Lines, and twenty lines of a program. The last is compiled with the documentation, and run by the
+/// tests of the gate.
 #[test]
 fn the_commands_of_each_page_run() {
     for graph in FLOWS {
@@ -71,7 +71,7 @@ impl Flow {
     }
 }
 
-/// Issue: "A newcomer replaces one skill, one knowledge page and one predicate by following it": toolflow.
+/// Who follows the page replaces a skill, a page of knowledge and a predicate: toolflow.
 #[test]
 fn a_newcomer_makes_toolflow_theirs() {
     let flow = Flow::copy("toolflow");

@@ -1,4 +1,4 @@
-//! `graphs/toolflow`: search, card, gate, dry run, execution (source 000, world S0).
+//! `graphs/toolflow`: search, card, gate, dry run, execution (source 000).
 
 use std::{
     collections::BTreeMap,
@@ -81,7 +81,7 @@ fn decided(played: &Played) -> (String, String) {
     (decision, status.to_owned())
 }
 
-/// 000, Routing: "`dry_run_supported` → `DRY_RUN` → `EXECUTE` → `FINAL_OK` → END"; Final Cards: the three `next_actions`.
+/// source 000.5.4, 000.7.1: dry run, execution, and the card with its three `next_actions`.
 #[test]
 fn a_fresh_score_and_a_low_risk_try_and_then_execute() {
     let house = House::scored(95.0, 12);
@@ -101,7 +101,7 @@ fn a_fresh_score_and_a_low_risk_try_and_then_execute() {
     assert_eq!(played.results("skills.execute")[0]["result"]["summary"], "would move 2 logs");
 }
 
-/// 000, Routing: "`decision == \"BLOCK\"` → `FINAL_BLOCK`"; Final Cards: `reason`, "Revise prompt", "Run tool_search with tighter query".
+/// source 000.5.2, 000.7.2: a block is an end, with its reason and two next actions.
 #[test]
 fn what_is_blocked_has_its_card() {
     let played = House::scored(79.99, 12).tidy(&[]);
@@ -109,8 +109,7 @@ fn what_is_blocked_has_its_card() {
     assert_eq!(played.output(), &json!({ "status": "BLOCK", "reason": "the score 79.99 is below 80.00", "next_actions": next }));
 }
 
-/// 000, Serenity Gate Adapter 1: "그 값으로 즉시 결정한다"; 4: "`TRINITY_TOOLFLOW_MAX_SCORE_AGE_MINUTES` (기본 60분)"; 6:
-/// "`TRINITY_TOOLFLOW_DISABLE_AUTO_RISK=1`이면 이 자동 주입을 끄고 unknown→ASK 기본으로 돌아간다".
+/// source 000.9.1, 000.9.4, 000.9.6: the variable that forces, the one for the age of a score, and the one that has nothing to change.
 #[test]
 fn variables_force_stretch_and_change_nothing() {
     let force = |decision| [("TRINITY_TOOLFLOW_FORCE_DECISION", decision)];
@@ -132,8 +131,7 @@ fn variables_force_stretch_and_change_nothing() {
     assert_eq!(decided(&house.tidy(&[("TRINITY_TOOLFLOW_DISABLE_AUTO_RISK", "1")])).0, "AUTO_RUN");
 }
 
-/// 000, SELECT: "ambiguity guard(권장): top2가 비슷하거나 프롬프트가 모호하면 `decision=\"ASK\"`"; requirements 000.4: "ASK is a floor that the gate may
-/// tighten, never loosen".
+/// source 000.4.4: asking is a floor that the gate may tighten and never loosen.
 #[test]
 fn close_candidates_and_vague_prompts_are_a_floor() {
     let close = |house: House| {
@@ -144,6 +142,7 @@ fn close_candidates_and_vague_prompts_are_a_floor() {
     };
     let house = close(House::scored(95.0, 12));
     assert_eq!(decided(&house.tidy(&[])), ("AUTO_RUN".into(), "ASK".into()));
+    assert_eq!(decided(&house.tidy(&[("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")])), ("AUTO_RUN".into(), "ASK".into()));
     assert_eq!(decided(&close(House::scored(79.0, 12)).tidy(&[])), ("BLOCK".into(), "BLOCK".into()));
     let prompts =
         [("logs", "ASK"), ("please fix this thing", "ASK"), ("do something with the logs", "OK"), ("Tidy, please: the LOGS!", "OK")];
@@ -154,7 +153,7 @@ fn close_candidates_and_vague_prompts_are_a_floor() {
     }
 }
 
-/// 000, ASK: "build: `approval_packet`"; Approval Packet Schema, key by key.
+/// source 000.4.10, 000.6.1: the packet, key by key.
 #[test]
 fn a_person_gets_the_packet() {
     let played = House::scored(95.0, 12).answer(&[]);
@@ -167,7 +166,7 @@ fn a_person_gets_the_packet() {
     assert_eq!(packet["risk_notes"], json!(["the call has no number from 0 to 100 at `risk_score`"]));
 }
 
-/// 000, choices: "Approve & Execute"; world D: "Approve & Execute from another process runs it once".
+/// source 000.5.3, 000.6.2: what another process approves runs once.
 #[test]
 fn what_is_approved_elsewhere_runs_once() {
     let house = House::scored(95.0, 12);
@@ -189,7 +188,7 @@ fn what_is_approved_elsewhere_runs_once() {
     assert_eq!(house.logs(), AFTER);
 }
 
-/// 000, choices: "Edit Inputs", "Cancel"; requirements 000.7: "Edit Inputs → validate again; Cancel → cancelled card".
+/// source 000.6.2: inputs that were edited are checked again; what is cancelled has its card.
 #[test]
 fn inputs_are_edited_checked_and_given_up() {
     let house = House::scored(95.0, 12);
@@ -213,7 +212,7 @@ fn inputs_are_edited_checked_and_given_up() {
     assert_eq!((cancelled.code, &cancelled.output()["status"]), (Some(0), &json!("CANCELLED")));
 }
 
-/// 000, Routing: "else → `EXECUTE` → `FINAL_OK` → END"; requirements 000.6: "`dry_run_supported` from the card".
+/// source 000.4.8, 000.5.5: the card says that there is no dry run.
 #[test]
 fn a_skill_without_a_dry_run_is_executed_at_once() {
     let house = House::scored(95.0, 12);
@@ -222,7 +221,7 @@ fn a_skill_without_a_dry_run_is_executed_at_once() {
     assert_eq!((modes, &played.output()["summary"]), (vec!["execute"], &json!("6 words")), "{played:#?}");
 }
 
-/// 000, Non-negotiables: "“Backup → Check → Execute → Verify” 루프는 `execute_skill_proxy` 내부 표준을 그대로 따른다".
+/// source 000.8.1: backup, check, execution and verification are inside of the proxy.
 #[test]
 fn what_fails_its_verification_is_restored() {
     let house = House::scored(95.0, 12);
@@ -235,7 +234,7 @@ fn what_fails_its_verification_is_restored() {
     assert_eq!(house.files(), before);
 }
 
-/// 000, SELECT: "`candidates == []` → `FINAL_NO_CANDIDATES`".
+/// source 000.4.2, 000.7.3: no candidate is an end of its own.
 #[test]
 fn nothing_that_fits_has_its_card() {
     let played = House::new().0.play(&json!({ "user_prompt": "brew some coffee" }), &[], &[]);

@@ -1,4 +1,4 @@
-//! Very many connections that say nothing: others are served meanwhile, and what they held is given back (10.5).
+//! Very many connections that say nothing: others are served meanwhile, and what they held is given back.
 
 use std::{
     fs,

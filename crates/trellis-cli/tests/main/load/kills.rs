@@ -1,4 +1,4 @@
-//! Kills under load: clients with keys and `If-Match`, servers that are killed at random and started again over one store (10.6).
+//! Kills under load: clients with keys and `If-Match`, servers that are killed at random and started again over one store.
 
 use std::{
     io::{self, Write as _},

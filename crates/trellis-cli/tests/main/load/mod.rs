@@ -1,4 +1,4 @@
-//! Servers that are killed while many use them, and servers that run on (doors 10.6, 10.7).
+//! Servers that are killed while many use them, and servers that run on.
 //!
 //! Each runs for a few seconds; `KILLS=1000`, `SOAK=3600` (seconds) and `CONNECTIONS=10000` make them long.
 

@@ -1,4 +1,4 @@
-//! A server that runs on: walks, saves, streams that hang, and flat memory and files (10.7).
+//! A server that runs on: walks, saves, streams that hang, and flat memory and files.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! One file of scenarios over every door: the library, JSON Lines, HTTP and MCP must answer alike, code for code (doors 7.2, 10.1).
+//! One file of scenarios over every door: the library, JSON Lines, HTTP and MCP must answer alike, code for code.
 
 mod doors;
 

@@ -1,4 +1,4 @@
-//! The whole program killed in mid-flow, over and over, at the moments that the table of orchestrator 9 names (10.1): nothing is lost, and nothing comes
+//! The whole program killed in mid-flow, over and over, at the moments that the table of orchestrator 9 names (orchestrator 10.1): nothing is lost, and nothing comes
 //! twice without a mark.
 //!
 //! It goes on for a minute; `KILLS=2000 cargo test -p trellis-cli --test main -- --nocapture up_kills::` kills so often instead.

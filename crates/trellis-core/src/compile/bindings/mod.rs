@@ -1,4 +1,4 @@
-//! Bindings: the contracts that hold where their authors write none (world 9.18, 9.24), and their templates (world 9.2).
+//! Bindings: the contracts that hold where their authors write none (language 9.18, 9.24), and their templates (language 9.2).
 
 mod folders;
 mod predicates;
@@ -48,7 +48,7 @@ pub(super) fn completed(binding: &BindingSyntax) -> Cow<'_, BindingSyntax> {
     Cow::Owned(binding)
 }
 
-/// Returns findings about the contract of an author that no call of a builtin, or of a model, can meet (world 9.8).
+/// Returns findings about the contract of an author that no call of a builtin, or of a model, can meet (language 9.8).
 pub fn contradictions(path: &FilePath, binding: &BindingSyntax) -> Vec<Diagnostic> {
     let Some(known) = contract_of(binding) else { return Vec::new() };
     let finding = |written: &Spanned<Value>, key: &str, why: String, help: &str| {
@@ -73,7 +73,7 @@ fn is_json(binding: &BindingSyntax) -> bool {
     binding.config.at(&["model", "format"]).and_then(Value::as_str).is_some_and(|format| format != "text")
 }
 
-/// Reports `policy` and `budget` of graphs that are not the outermost: they would have no effect (world 9.1).
+/// Reports `policy` and `budget` of graphs that are not the outermost: they would have no effect (language 9.1).
 pub(super) fn check_settings(graphs: &[GraphSyntax<'_>], found: &mut Vec<Diagnostic>) {
     for (_, path, project) in graphs.iter().skip(1).flat_map(|graph| &graph.projects) {
         for key in ["policy", "budget"] {

@@ -1,4 +1,4 @@
-//! Declared predicates of a graph, and the keys that a bound tool is asked with (language 6.2, world 9.1).
+//! Declared predicates of a graph, and the keys that a bound tool is asked with (language 6.2, 9.1).
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Names in the templates of a binding: they are arguments of its tool, or `call` (world 9.2).
+//! Names in the templates of a binding: they are arguments of its tool, or `call` (language 9.2).
 
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, near},

@@ -1,4 +1,4 @@
-//! Tools that a model is offered, whose names become one name on the wire (world 9.19).
+//! Tools that a model is offered, whose names become one name on the wire (language 9.19).
 
 use std::{collections::BTreeMap, sync::Arc};
 

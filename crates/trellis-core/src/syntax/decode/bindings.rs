@@ -142,7 +142,7 @@ impl<'t> Decoder<'t, '_> {
         Some(binding)
     }
 
-    /// A query that writes leaves something behind (world 9.26).
+    /// A query that writes leaves something behind (language 9.26).
     fn check_write(&mut self, binding: &BindingSyntax) {
         if let (Some(Value::Bool(true)), Some(effect)) = (binding.config.get("write"), &binding.tool.effect)
             && effect.value == Effect::None

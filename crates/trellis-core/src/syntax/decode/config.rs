@@ -1,4 +1,4 @@
-//! Values that a host reads: stored as written, with their places and their holes (world 9.1, 9.2, language 3.6).
+//! Values that a host reads: stored as written, with their places and their holes (language 9.1, 9.2, 3.6).
 
 use std::sync::Arc;
 

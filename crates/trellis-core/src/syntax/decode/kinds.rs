@@ -1,4 +1,4 @@
-//! Kinds of bindings, and the keys that each of them knows (world 9.1, 9.24).
+//! Kinds of bindings, and the keys that each of them knows (language 9.1, 9.24).
 
 use super::{Decoder, form::SeenKeys};
 use crate::{

@@ -1,4 +1,4 @@
-//! The keys of what hosts read (world 9, 11), for people: requests, servers, models, policies. A host says which others there are.
+//! The keys of what hosts read (language 9, 11), for people: requests, servers, models, policies. A host says which others there are.
 
 use super::KeyShape::{self, Any, List, Map, Named, Open, Or, Schema, Text};
 

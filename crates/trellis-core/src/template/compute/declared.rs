@@ -1,4 +1,4 @@
-//! The reads of a call's arguments, against the JSON Schema that declares them (world 9.2, 9.27).
+//! The reads of a call's arguments, against the JSON Schema that declares them (language 9.2, 9.27).
 
 use super::super::{GuardedTest, Used};
 use crate::{

@@ -1,4 +1,4 @@
-//! `compute` files: templates over a call's arguments that make a value in place of a text (world 9.27).
+//! `compute` files: templates over a call's arguments that make a value in place of a text (language 9.27).
 //!
 //! ```text
 //! text ──parse──▶ tree ──statements──▶ tree that prints nothing ──lower──▶ machine ──evaluate──▶ result or error

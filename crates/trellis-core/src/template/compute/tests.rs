@@ -1,4 +1,4 @@
-//! The results of `compute` files, their mistakes, and their bounds (world 9.27).
+//! The results of `compute` files, their mistakes, and their bounds (language 9.27).
 
 use super::*;
 use crate::template::DEFAULT_FUEL;

@@ -1,4 +1,4 @@
-//! The functions of `compute` files in addition to those of templates (world 9.27): `namespace`, `merge` and `without`.
+//! The functions of `compute` files in addition to those of templates (language 9.27): `namespace`, `merge` and `without`.
 
 use minijinja::{
     Environment, Error, State, functions,

@@ -1,4 +1,4 @@
-//! `policy.decide`: a chain of providers decides about the subject of a call (world 9.24, 11.3).
+//! `policy.decide`: a chain of providers decides about the subject of a call (language 9.24, 11.3).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Builtins: tools that need no server (world 9.24). One file each.
+//! Builtins: tools that need no server (language 9.24). One file each.
 //!
 //! A builtin is a function of its arguments, its configuration and files; it runs on a thread that may block. Builtins that run skills also start
 //! processes. Its contract is in [`trellis_core::builtin`], so that `check` proves its calls, and the result of `args:` is checked against it here.

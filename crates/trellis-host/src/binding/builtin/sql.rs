@@ -1,4 +1,4 @@
-//! `sql.query`: one statement of the author's over a SQLite file (world 9.26).
+//! `sql.query`: one statement of the author's over a SQLite file (language 9.26).
 //!
 //! Parameters are bound by name, never inserted into the text. A connection lives for one call; it reads only, unless the binding has `write: true`,
 //! and knows no other file, no pragma and no extension.

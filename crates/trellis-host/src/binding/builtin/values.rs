@@ -1,4 +1,4 @@
-//! `values.get`, `values.put`, `values.append`, `values.delete`: versioned values by key, in a SQLite file (world 9.24).
+//! `values.get`, `values.put`, `values.append`, `values.delete`: versioned values by key, in a SQLite file (language 9.24).
 //!
 //! Each write is one transaction, and is recorded under the key of its call: made again within seven days, it is the success that it was. A value
 //! whose time is over is absent.

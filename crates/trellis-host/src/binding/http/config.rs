@@ -1,4 +1,4 @@
-//! `http:` as it is written (world 9.10, 9.11).
+//! `http:` as it is written (language 9.10, 9.11).
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! `http:`: a call becomes a request to a service, its response the result (world 9.10 to 9.12).
+//! `http:`: a call becomes a request to a service, its response the result (language 9.10–9.12).
 //!
 //! ```text
 //! arguments ──request.rs, url.rs──▶ HttpRequest ──the host's client──▶ HttpResponse ──response.rs──▶ Answer

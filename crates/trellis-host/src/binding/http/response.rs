@@ -1,4 +1,4 @@
-//! A response becomes a result or an error (world 9.4, 9.10, 9.12).
+//! A response becomes a result or an error (language 9.4, 9.10, 9.12).
 
 use trellis_core::{ToolError, Value};
 

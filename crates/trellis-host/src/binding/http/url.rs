@@ -1,4 +1,4 @@
-//! URLs with holes (world 9.11): an author's text fixes scheme, host and port, and each value stays within its segment.
+//! URLs with holes (language 9.11): an author's text fixes scheme, host and port, and each value stays within its segment.
 
 use std::{fmt, sync::Arc};
 
@@ -239,7 +239,7 @@ mod tests {
         filled(Some("https://h/v1/"), &pieces.iter().map(piece).collect::<Vec<_>>())
     }
 
-    // world 9.11
+    // language 9.11
     #[test]
     fn what_is_filled_in_stays_within_its_segment() {
         assert_eq!(url(&[("/people/", false), ("a/b%2e?#\\ é", true)]).unwrap(), "https://h/v1/people/a%2Fb%252e%3F%23%5C%20%C3%A9");
@@ -261,7 +261,7 @@ mod tests {
         assert!(filled(None, &[FilledPiece::Value(Value::list([]))]).is_err());
     }
 
-    // world 9.11
+    // language 9.11
     #[test]
     fn null_leaves_a_pair_out_and_a_list_repeats_it() {
         let query = |entries: &[(&str, &str)]| {

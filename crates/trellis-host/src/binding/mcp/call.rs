@@ -103,7 +103,7 @@ impl Flight {
     }
 
     /// Tells the server that a call which ended as `error` is cancelled. A stopped one may have done its work all the same: a success within
-    /// `grace` is its result (world 9.15).
+    /// `grace` is its result (language 9.15).
     pub(super) async fn cancel(mut self, lease: &Lease, error: ToolError) -> Result<ServerResult, ToolError> {
         if let Ok(Ok(answer)) = self.handle.rx.try_recv() {
             return Ok(answer);
@@ -134,7 +134,7 @@ impl Flight {
     }
 }
 
-/// Returns the facts that each attempt sends about itself (world 9.15).
+/// Returns the facts that each attempt sends about itself (language 9.15).
 fn about(job: &Job<'_>) -> RequestMetaObject {
     let mut meta = RequestMetaObject::new();
     meta.0.0.insert("trellis/call".into(), job.call.id.as_str().into());

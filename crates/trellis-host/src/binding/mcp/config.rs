@@ -58,7 +58,7 @@ pub(super) enum Reach {
     Url(Url, SealedTexts),
 }
 
-/// The handshake that a server gets (world 9.13).
+/// The handshake that a server gets (language 9.13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Era {

@@ -179,7 +179,7 @@ impl Connection {
     }
 }
 
-/// The client as a server sees it: one without capabilities (world 9.16).
+/// The client as a server sees it: one without capabilities (language 9.16).
 struct NoCapabilities;
 
 impl Service<RoleClient> for NoCapabilities {

@@ -1,4 +1,4 @@
-//! Errors of MCP calls, with the codes of world 9.4.
+//! Errors of MCP calls, with the codes of language 9.4.
 
 use std::{
     error::Error,

@@ -1,4 +1,4 @@
-//! A library of tools from the list of a server, for an author to read, change and keep (world 9.16).
+//! A library of tools from the list of a server, for an author to read, change and keep (language 9.16).
 
 use std::{path::Path, sync::Arc};
 

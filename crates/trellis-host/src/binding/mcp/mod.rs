@@ -1,4 +1,4 @@
-//! Tools of MCP servers: `mcp: server/tool` (world 9.13–9.16).
+//! Tools of MCP servers: `mcp: server/tool` (language 9.13–9.16).
 //!
 //! `servers` of a project file say how a server is reached: a process, or a URL. The tools of one server share one connection ([`Servers`]).
 //!
@@ -145,7 +145,7 @@ impl McpTool {
         call::value(answer?, job.tool(), output.as_ref(), lease, job)
     }
 
-    /// Returns the arguments that are sent: those that `args` makes of the call's, else these (world 9.2).
+    /// Returns the arguments that are sent: those that `args` makes of the call's, else these (language 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
         match job.shaped(shape)? {

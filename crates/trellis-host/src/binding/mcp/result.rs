@@ -1,4 +1,4 @@
-//! Results of tools as values (world 9.14).
+//! Results of tools as values (language 9.14).
 
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, ServerResult};
 use serde_json::Value as Json;
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn structured_content_comes_first_then_one_text_then_the_blocks() {
-        // world 9.14
+        // language 9.14
         for (answer, expected) in [
             (r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}}"#, r#"{"a":1}"#),
             (r#"{"content":[{"type":"text","text":"{\"a\": 1}"}]}"#, r#"{"a":1}"#),
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_server_that_wants_input_is_refused() {
-        // world 9.16
+        // language 9.16
         let error = read(r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","mode":"form","requestedSchema":{"type":"object","properties":{}}}}}}"#, None).unwrap_err();
         assert_eq!((error.code, error.is_final), (Some(Value::text("mcp-rpc")), true));
         assert_eq!(error.data.unwrap().to_json(), r#"{"rpc":-32021}"#);

@@ -64,7 +64,7 @@ impl Model {
             let share = remaining.share(link.link, count - place);
             let name = link.name().to_owned();
             let ProviderReply { result, model, usage } = self.ask(job, &request, &names, link, share, &mut deltas).await;
-            // An answer that is of no use was paid for (world 11.6).
+            // An answer that is of no use was paid for (language 11.6).
             spent = spent.and(usage);
             let paid = (spent != Usage::default()).then_some(spent);
             match result {
@@ -106,7 +106,7 @@ impl Model {
         })
     }
 
-    /// The arguments that are handed on: those of `args:`, else the call's own (world 9.2).
+    /// The arguments that are handed on: those of `args:`, else the call's own (language 9.2).
     fn arguments(&self, job: &Job<'_>) -> Result<Mapping, ToolError> {
         let Some(shape) = &self.args else { return Ok(job.args.clone()) };
         match job.shaped(&shape.value)? {

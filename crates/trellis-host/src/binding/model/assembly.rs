@@ -1,4 +1,4 @@
-//! The answer of an endpoint, whole or in pieces, assembled (world 9.21).
+//! The answer of an endpoint, whole or in pieces, assembled (language 9.21).
 //!
 //! In: JSON of `chat/completions`, the one object of an answer or the chunks of a stream. Out: a [`Completion`].
 //!
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_put_together() {
-        // world 9.21
+        // language 9.21
         let (answer, on_text) = streamed(&[
             r#"{"model":"m-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
             r#"{"choices":[{"index":0,"delta":{"content":"Hel"}}]}"#,
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn tool_calls_are_put_together_by_index() {
-        // world 9.21
+        // language 9.21
         let (answer, _) = streamed(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"find","arguments":""}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"now"}},{"index":0,"function":{"arguments":"{\"q\""}}]}}]}"#,

@@ -1,4 +1,4 @@
-//! The chain of a role: which providers are asked, in which order, and for how long (world 9.22).
+//! The chain of a role: which providers are asked, in which order, and for how long (language 9.22).
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_next_is_tried_after_what_passes_and_after_nothing_else() {
-        // world 9.22
+        // language 9.22
         for on in ["connect", "cut", "http-408", "http-425", "http-429", "http-500", "http-503", "http-599"] {
             assert!(goes_on(&ToolError::coded(on, "x")), "{on}");
         }

@@ -1,4 +1,4 @@
-//! The result of a call from a model's assembled answer (world 9.18).
+//! The result of a call from a model's assembled answer (language 9.18).
 
 use std::collections::BTreeSet;
 
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_answer_can_be_appended_to_messages() {
-        // world 9.18
+        // language 9.18
         let said = text(&Completion { content: "Hi".into(), usage: Usage { input: 3, output: 1 }, ..Completion::default() });
         assert_eq!(
             said,
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn ids_that_are_missing_or_repeated_are_numbered_by_place() {
-        // world 9.18
+        // language 9.18
         let ids = |ids: &[&str]| unique_ids(&ids.iter().map(|id| call(id, "t", "{}")).collect::<Vec<_>>());
         assert_eq!(ids(&["a", "a", "", "b"]), ["a", "call_2", "call_3", "b"]);
         assert_eq!(ids(&["", "call_1"]), ["call_1_", "call_1"]);
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_stay_as_they_came() {
-        // world 9.18
+        // language 9.18
         for (arguments, expected) in [
             (r#"{"a":1}"#, r#"{"args":{"a":1}}"#),
             ("", r#"{"args":{}}"#),
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn json_is_the_value_itself() {
-        // world 9.18
+        // language 9.18
         let answer = |content: &str| {
             Completion { content: content.into(), ..Completion::default() }.result(AnswerFormat::Json, &WireNames::default())
         };

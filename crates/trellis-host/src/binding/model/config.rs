@@ -1,4 +1,4 @@
-//! `model:` of a binding (world 9.17).
+//! `model:` of a binding (language 9.17).
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A model's text, told while it is written (world 9.21).
+//! A model's text, told while it is written (language 9.21).
 
 use crate::{
     binding::{CallContext, Delta},

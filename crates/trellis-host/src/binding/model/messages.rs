@@ -1,4 +1,4 @@
-//! The conversation that a model is asked with: the arguments of a call become messages (world 9.17).
+//! The conversation that a model is asked with: the arguments of a call become messages (language 9.17).
 //!
 //! A message is a mapping `{role, content, tool_calls?, tool_call_id?}`, with tools under the names that the graph has for them.
 
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_prompt_comes_last_and_the_system_first() {
-        // world 9.17
+        // language 9.17
         assert_eq!(asked(None, r#"{"prompt":"hi"}"#).unwrap(), json(r#"[{"role":"user","content":"hi"}]"#));
         assert_eq!(
             asked(Some("Be {{ brief }}."), r#"{"messages":[{"role":"assistant","content":null}],"prompt":"{{ x }}"}"#).unwrap(),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_each_left_answers_a_tool_call() {
-        // world 9.17
+        // language 9.17
         let entries = r#"{"messages":[{"id":"call_1","name":"a.b","result":[1]},{"id":"call_2","name":"c","error":{"kind":"error","message":"no"}}]}"#;
         assert_eq!(
             asked(None, entries).unwrap(),

@@ -1,4 +1,4 @@
-//! Language models: `model: { role, system, format, … }`, and the providers that answer (world 9.17–9.23).
+//! Language models: `model: { role, system, format, … }`, and the providers that answer (language 9.17–9.23).
 //!
 //! ```text
 //! arguments ──args:──▶ conversation ──▶ ChatRequest ──▶ chain of the role ──▶ Completion ──▶ result of 9.18
@@ -67,7 +67,7 @@ struct Model {
     client: HttpClient,
 }
 
-/// The cases in which an answer is asked for as a stream (world 9.21).
+/// The cases in which an answer is asked for as a stream (language 9.21).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Streaming {

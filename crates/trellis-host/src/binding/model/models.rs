@@ -1,4 +1,4 @@
-//! `models:` of a project: providers and roles (world 9.20, 9.22).
+//! `models:` of a project: providers and roles (language 9.20, 9.22).
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -89,7 +89,7 @@ impl HostModels {
     }
 }
 
-/// The `models` that a graph sees: those of its host, those of its own files, then outwards (world 9.1).
+/// The `models` that a graph sees: those of its host, those of its own files, then outwards (language 9.1).
 pub(super) struct Models<'m> {
     pub(super) documents: &'m [Arc<Document>],
     /// The root of the graph, and its folder.

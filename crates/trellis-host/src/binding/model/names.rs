@@ -1,4 +1,4 @@
-//! Names of tools as models take them: `[A-Za-z0-9_-]{1,64}` (world 9.19).
+//! Names of tools as models take them: `[A-Za-z0-9_-]{1,64}` (language 9.19).
 
 use std::{
     borrow::Cow,
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn names_are_mapped_and_mapped_back() {
-        // world 9.19
+        // language 9.19
         assert_eq!(mapped(&["inventory.query", "a-b_C9", "größe"]), ["inventory_query", "a-b_C9", "gr__e"]);
         assert_eq!(mapped(&["a.b", "a/b", "a_b", "a:b"]), ["a_b_2", "a_b_3", "a_b", "a_b_4"]);
         assert_eq!(mapped(&["a_b_2", "a.b", "a_b"]), ["a_b_2", "a_b_3", "a_b"]);

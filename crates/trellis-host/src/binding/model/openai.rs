@@ -1,4 +1,4 @@
-//! Endpoints that speak `POST {base}/chat/completions` (world 9.20).
+//! Endpoints that speak `POST {base}/chat/completions` (language 9.20).
 
 use std::{error::Error, fmt, io::Cursor, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The file of `system:`: a Markdown text whose braces are literal (world 9.17).
+//! The file of `system:`: a Markdown text whose braces are literal (language 9.17).
 
 use std::{fs, io, path::Path};
 
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn frontmatter_is_left_out_and_braces_stay() {
-        // world 9.17
+        // language 9.17
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("planner.md");
         let read = |bytes: &[u8]| {

@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_request_says_what_is_set_and_nothing_else() {
-        // world 9.20
+        // language 9.20
         let (extra, names) = (Mapping::new(), WireNames::default());
         let request = request(r#"[{"role":"user","content":"hi"}]"#);
         assert_eq!(request.body(&form(&extra), &names), json(r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn tools_and_their_calls_have_the_names_of_the_wire() {
-        // world 9.19
+        // language 9.19
         let tools = [offered("stock.find", Some(r#"{"type":"object"}"#)), offered("now", None)];
         let names = WireNames::new(tools.iter().map(|tool| &tool.name));
         let call = r#"{"id":"c1","name":"stock.find","args":{"q":"lamp"}},{"id":"c2","name":"now","args":null,"raw":"{"}"#;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn json_is_asked_for_as_the_endpoint_takes_it() {
-        // world 9.20
+        // language 9.20
         let schema = json(r#"{"type":"object","additionalProperties":false}"#);
         let asked = |support, schema: Option<&Value>| {
             let request = ChatRequest { format: AnswerFormat::Json, schema, ..request("[]") };

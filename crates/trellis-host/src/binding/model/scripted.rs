@@ -1,4 +1,4 @@
-//! A provider with replies from a file: for newcomers, tests and work offline (world 9.23).
+//! A provider with replies from a file: for newcomers, tests and work offline (language 9.23).
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_first_reply_that_fits_answers() {
-        // world 9.23
+        // language 9.23
         let tools = [Offered { name: "stock.find".into(), description: None, parameters: None }];
         let first = asked(SCRIPT, r#"[{"role":"user","content":"a lamp"}]"#, &tools).unwrap();
         assert_eq!(first.content, "Let me look.");
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_fits_nothing_or_cannot_be_read_says_so() {
-        // world 9.23
+        // language 9.23
         let hello = r#"[{"role":"user","content":"hello"}]"#;
         for (script, code, why) in [
             (SCRIPT, "no-reply", "role `helper`, turn 1, last message \"hello\""),

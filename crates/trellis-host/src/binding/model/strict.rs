@@ -1,4 +1,4 @@
-//! The subset of JSON Schema that endpoints enforce on a model (world 9.20).
+//! The subset of JSON Schema that endpoints enforce on a model (language 9.20).
 
 use trellis_core::Value;
 
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn strict_is_what_endpoints_hold_a_model_to() {
-        // world 9.20
+        // language 9.20
         let strict = |schema: &str| is_strict(&Value::from_json(schema).unwrap());
         let closed = r#""additionalProperties":false"#;
         assert!(strict(&format!(r#"{{"type":"object",{closed}}}"#)));

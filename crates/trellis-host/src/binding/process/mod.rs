@@ -74,7 +74,7 @@ impl Binding for Process {
     }
 }
 
-/// A process with secrets in its environment, which are looked up for each call (world 9.2).
+/// A process with secrets in its environment, which are looked up for each call (language 9.2).
 #[derive(Debug)]
 struct SealedProcess {
     process: Process,

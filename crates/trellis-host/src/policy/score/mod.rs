@@ -1,4 +1,4 @@
-//! The score lock: a score that some other program wrote into files decides, while it is fresh (world 11.4).
+//! The score lock: a score that some other program wrote into files decides, while it is fresh (language 11.4).
 //!
 //! ```text
 //! newest readable file ─▶ verdict BLOCK, or score < block_below ─▶ BLOCK, however old

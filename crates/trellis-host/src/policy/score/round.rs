@@ -19,7 +19,7 @@ pub(super) fn hundredths(number: f64) -> f64 {
 mod tests {
     use super::hundredths;
 
-    // world 11.4
+    // language 11.4
     #[test]
     fn halves_go_up_as_they_are_written() {
         for (number, rounded) in [

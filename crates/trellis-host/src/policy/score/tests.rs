@@ -1,4 +1,4 @@
-//! The acceptance numbers of the flow S0, and files that nobody should trust (world 11.4).
+//! The acceptance numbers of `graphs/toolflow`, and files that nobody should trust (language 11.4).
 
 use super::*;
 
@@ -105,7 +105,6 @@ fn a_verdict_blocks_however_old_and_high_its_score_is() {
     assert_eq!(Logs::new().file("trinity_health_a.json", &text.replace("BLOCK", "PASS")).decide(LOW).decision, Decision::Ask);
 }
 
-// world F
 #[test]
 fn junk_is_skipped_and_noted() {
     for (junk, why) in [
@@ -134,7 +133,6 @@ fn junk_is_skipped_and_noted() {
     assert_eq!(many.notes.len(), MAX_NOTES + 2);
 }
 
-// world F
 #[cfg(unix)]
 #[test]
 fn a_file_that_grows_while_it_is_read_ends_at_the_bound() {

@@ -1,4 +1,4 @@
-//! Masks: `***` for secrets in texts, values and streams, in each form in which a secret may come back (world 9.9).
+//! Masks: `***` for secrets in texts, values and streams, in each form in which a secret may come back (language 9.9).
 
 mod forms;
 mod stream;

@@ -93,7 +93,7 @@ fn written(secret: &str) -> Vec<String> {
     all
 }
 
-// world 9.9
+// language 9.9
 #[test]
 fn each_form_is_masked_wherever_a_stream_is_cut() {
     for secret in SECRETS {
@@ -117,7 +117,7 @@ fn each_form_is_masked_wherever_a_stream_is_cut() {
     }
 }
 
-// world 9.9: deltas
+// language 9.9: deltas
 #[test]
 fn pieces_of_a_text_are_told_without_any_part_of_a_secret() {
     let mask = Mask::of_secrets(SECRETS);
@@ -138,7 +138,7 @@ fn pieces_of_a_text_are_told_without_any_part_of_a_secret() {
     }
 }
 
-// world 9.9: texts and keys
+// language 9.9: texts and keys
 #[test]
 fn values_lose_secrets_in_texts_and_keys_and_share_the_rest() {
     let mask = Mask::of_secrets(["hunter2", "12345678"]);
@@ -164,7 +164,7 @@ fn a_value_of_any_depth_is_masked() {
     assert_eq!(masked.depth(), 100_000);
 }
 
-// world F: a secret of 64 KiB
+// a secret of 64 KiB
 #[test]
 fn a_long_secret_is_masked_in_long_texts() {
     let secret = format!("key {}", "ab\"c\n".repeat(11_000));

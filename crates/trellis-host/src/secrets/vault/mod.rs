@@ -1,4 +1,4 @@
-//! The vault (world 11.2): secrets in a file, each under AES-256-GCM with a random nonce of 96 bits and its name as associated data.
+//! The vault (language 11.2): secrets in a file, each under AES-256-GCM with a random nonce of 96 bits and its name as associated data.
 //!
 //! ```text
 //! .trellis/vault.json   {"version": 1, "secrets": {"crm": {"set": 1795430000000, "nonce": "…", "data": "…"}}}     mode 0600, Base64

@@ -1,4 +1,4 @@
-//! Vaults that round-trip, that two write at once, and that somebody damaged (world 11.2, F).
+//! Vaults that round-trip, that two write at once, and that somebody damaged (language 11.2).
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Dead letters of a session and its children, as its snapshot has them (world 11.7).
+//! Dead letters of a session and its children, as its snapshot has them (language 11.7).
 //!
 //! A child's failure is its caller's result: the failed call passes from child to caller until a handler takes it or the root ends.
 

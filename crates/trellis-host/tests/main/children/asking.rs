@@ -1,4 +1,4 @@
-//! Children that ask side by side: one request at a time, timeouts where they wait, and who takes a signal (world 10.10, 10.11).
+//! Children that ask side by side: one request at a time, timeouts where they wait, and who takes a signal (language 10.10, 10.11).
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn of_two_children_that_ask_one_request_stands_at_a_time() {
     assert!(other_first.last().unwrap().contains(r#""output":{"a":1,"b":2}"#), "{other_first:#?}");
 }
 
-// doors 1.10: an answer to nobody in particular is for the child that asked first when it was given
+// `docs/serve.md#turns`: an answer to nobody in particular is for the child that asked first when it was given
 #[test]
 fn an_answer_to_the_first_of_two_is_not_taken_by_the_second() {
     run_timeless(async {

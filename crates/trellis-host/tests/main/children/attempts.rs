@@ -1,4 +1,4 @@
-//! Beginnings of children: bounds, attempts, undos, and results that come too late (world 10.6 to 10.9).
+//! Beginnings of children: bounds, attempts, undos, and results that come too late (language 10.6–10.9).
 
 use trellis_core::{ToolOutcome, ToolResult};
 use trellis_host::store::SessionStore;
@@ -60,7 +60,7 @@ async fn begun(store: &impl SessionStore) -> Vec<(SessionId, String)> {
     begun.collect()
 }
 
-// 10.7, table B: each attempt is another child, and a key is used by one call of one child
+// language 10.7: each attempt is another child, and a key is used by one call of one child
 #[test]
 fn a_call_of_a_graph_that_is_tried_again_begins_another_child() {
     let parent = ("start.md", "---\ndo: {graph: work, retry: {max: 3, base: 1ms}}\nsave_to: r\non_error: failed\nto: end\n---\n");

@@ -1,4 +1,4 @@
-//! Trees and parts that are treated roughly (world F, composite): each survives, or says what is wrong.
+//! Trees and parts that are treated roughly: each survives, or says what is wrong.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! Findings before anything is sent (world 9.8, 9.10, 9.11).
+//! Findings before anything is sent (language 9.8, 9.10, 9.11).
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Servers with bad manners (world F): a call ends, in time and with little memory.
+//! Servers with bad manners: a call ends, in time and with little memory.
 
 use std::{io::Write, path::Path, thread::sleep, time::Duration};
 

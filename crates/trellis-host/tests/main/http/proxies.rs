@@ -1,4 +1,4 @@
-//! Proxies that the environment names (world 9.12): no request goes through one.
+//! Proxies that the environment names (language 9.12): no request goes through one.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The requests that are sent (world 9.10 to 9.12, 9.6).
+//! The requests that are sent (language 9.10–9.12, 9.6).
 
 use super::{call, code, error, servers::RawServer, value};
 
@@ -37,7 +37,7 @@ async fn urls_and_queries_are_encoded() {
 
 #[tokio::test]
 async fn the_key_of_the_call_goes_with_what_changes_something() {
-    // world 9.6: bare, as servers in use take it
+    // language 9.6: bare, as servers in use take it
     for method in ["post", "put", "patch", "delete"] {
         let request = sent(&format!(r#"{{ {method}: "URL/a" }}"#), "", "{}").await;
         assert_eq!(header(&request, "idempotency-key"), Some("k1"), "{request}");
@@ -87,7 +87,7 @@ async fn nobody_asks_for_cookies_or_compression() {
     assert!(header(&request, "user-agent").unwrap().starts_with("trellis/"), "{request}");
 }
 
-// world F: what may not stand in a URL or a header is refused, and nothing is sent
+// what may not stand in a URL or a header is refused, and nothing is sent
 #[tokio::test]
 async fn what_may_not_stand_there_is_refused() {
     let server = RawServer::answering("204 No Content", "", "");

@@ -1,4 +1,4 @@
-//! The results of responses (world 9.4, 9.9, 9.12).
+//! The results of responses (language 9.4, 9.9, 9.12).
 
 use trellis_core::Value;
 
@@ -40,7 +40,6 @@ async fn values_of_bodies() {
     assert_eq!(value(accepted).to_json(), r#"{"body":null,"status":302}"#);
 }
 
-// world F
 #[tokio::test]
 async fn bodies_that_are_no_values() {
     let deep = "[".repeat(300) + &"]".repeat(300);
@@ -93,7 +92,7 @@ async fn statuses_are_errors_of_their_own() {
     assert_eq!(cut.data.unwrap().get("body").unwrap().as_str(), Some(r#"{"a":"#));
 }
 
-// world 9.3, 9.4, F
+// language 9.3, 9.4
 #[tokio::test]
 async fn delays_are_taken_from_the_response() {
     for (headers, after, is_final) in [
@@ -113,7 +112,7 @@ async fn delays_are_taken_from_the_response() {
     assert_eq!((error.after, error.is_final), (None, true));
 }
 
-// world 9.12, F
+// language 9.12
 #[tokio::test]
 async fn redirects_are_followed_on_the_same_origin_for_get_and_head() {
     let server = RawServer::with(|number, stream| {
@@ -143,7 +142,7 @@ async fn redirects_are_followed_on_the_same_origin_for_get_and_head() {
     }
 }
 
-// world 9.9, F: the service repeats the key
+// language 9.9: the service repeats the key
 #[tokio::test]
 async fn a_secret_of_the_request_is_in_no_result() {
     let binding = r#"{ get: "URL/{{secret:key}}", headers: { authorization: "Bearer {{secret:key}}" } }"#;
@@ -159,7 +158,7 @@ async fn a_secret_of_the_request_is_in_no_result() {
     }
 }
 
-// world F: 204 where `returns` wants an object
+// 204 where `returns` wants an object
 #[test]
 fn nothing_where_something_is_declared_breaks_the_contract() {
     let server = RawServer::answering("204 No Content", "", "");

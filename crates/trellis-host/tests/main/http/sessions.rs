@@ -1,4 +1,4 @@
-//! Calls over HTTP as calls of a session: a stop drops the connection, and a host that died makes the call again (world 9.6, F).
+//! Calls over HTTP as calls of a session: a stop drops the connection, and a host that died makes the call again (language 9.6).
 
 use std::{
     io::{Read, Write},

@@ -1,4 +1,4 @@
-//! TLS against a server that others wrote, with a CA of its own (world 9.4, 9.8, 9.10).
+//! TLS against a server that others wrote, with a CA of its own (language 9.4, 9.8, 9.10).
 
 use std::{path::Path, process::Command};
 

@@ -1,4 +1,4 @@
-//! Spans of children: each lies under the call that began it (world B, 9.15).
+//! Spans of children: each lies under the call that began it (language 9.15).
 
 use super::*;
 

@@ -143,7 +143,7 @@ fn told_of_spans(graph: &[(&str, &str)]) -> (Stage, Arc<Mutex<Vec<String>>>) {
     (stage, told)
 }
 
-// world 9.15
+// language 9.15
 #[test]
 fn a_call_knows_the_name_of_its_span_before_it_runs() {
     let graph = [

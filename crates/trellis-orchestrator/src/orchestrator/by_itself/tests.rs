@@ -24,7 +24,7 @@ async fn begun(orchestrator: &Orchestrator) -> Vec<(String, String)> {
     rows.into_iter().map(|row| (row.message.id.split('-').next().unwrap_or_default().to_owned(), row.message.text)).collect()
 }
 
-// orchestrator 8.2, requirements 003.12: the unchecked items are the prompt; none, no run; one at a time; too large: it is said, once, and nothing else happens
+// orchestrator 8.2, source 003.12.3: the unchecked items are the prompt; none, no run; one at a time; too large: it is said, once, and nothing else happens
 #[tokio::test]
 async fn the_heart_beats_with_what_stands_open() {
     let folder = tempfile::tempdir().expect("a folder");

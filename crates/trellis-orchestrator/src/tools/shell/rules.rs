@@ -43,7 +43,7 @@ mod tests {
         allowed(shell).iter().any(|pattern| pattern.matches("shell", &args))
     }
 
-    // orchestrator 6, requirements 003.14: `ask`: everything but exact lines in `allow`; `patterns`: only what writes is held
+    // orchestrator 6, source 003.9.1: `ask`: everything but exact lines in `allow`; `patterns`: only what writes is held
     #[test]
     fn lines_wait_as_the_settings_say() {
         let ask = ShellSettings { allow: vec!["date".into(), "ls -l".into()], ..ShellSettings::default() };

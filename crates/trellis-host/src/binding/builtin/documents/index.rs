@@ -1,4 +1,4 @@
-//! The full-text index of a folder: SQLite's FTS5 in memory (world 9.25).
+//! The full-text index of a folder: SQLite's FTS5 in memory (language 9.25).
 
 use rusqlite::{Connection, params};
 use trellis_core::ToolError;

@@ -1,4 +1,4 @@
-//! `documents.search` and `documents.read`: the text files of a folder (world 9.24, 9.25).
+//! `documents.search` and `documents.read`: the text files of a folder (language 9.24, 9.25).
 //!
 //! A search asks an index in memory that is built at the first call, cached in the host while names, sizes and times of the files stay, and rebuilt
 //! when one of them changes.

@@ -1,4 +1,4 @@
-//! A card: the file of a skill, as it is written and as it is used (world 11.9).
+//! A card: the file of a skill, as it is written and as it is used (language 11.9).
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 

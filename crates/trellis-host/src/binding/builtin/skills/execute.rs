@@ -1,4 +1,4 @@
-//! `skills.execute` and `skills.restore`: backup, check, run, verify, and restoration (world 11.11, 11.12).
+//! `skills.execute` and `skills.restore`: backup, check, run, verify, and restoration (language 11.11, 11.12).
 //!
 //! Commands run as those of `process` do. Files are copied and restored on a thread that holds the lock of the workspace itself, so that a call that
 //! goes away cannot leave half of it behind.

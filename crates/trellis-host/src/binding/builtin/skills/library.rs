@@ -1,4 +1,4 @@
-//! The skills of a folder: its Markdown files, by name (world 11.9, 11.13).
+//! The skills of a folder: its Markdown files, by name (language 11.9, 11.13).
 
 use std::path::{Path, PathBuf};
 

@@ -38,7 +38,7 @@ pub(super) fn state_below(home: &Path) -> PathBuf {
     home.join(".trellis")
 }
 
-/// The state of a run under a key (world 11.12).
+/// The state of a run under a key (language 11.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunState {

@@ -1,4 +1,4 @@
-//! `skills.*`: procedures of a folder that are found, shown, checked and carried out with a backup (world 9.24, 11.9 to 11.13).
+//! `skills.*`: procedures of a folder that are found, shown, checked and carried out with a backup (language 9.24, 11.9–11.13).
 //!
 //! A skill is a Markdown file with commands (`card.rs`) in a folder (`library.rs`). It runs in a workspace, one at a time (`workspace.rs`), between a
 //! backup and its restore (`backup.rs`), which a manifest on the disk remembers under the key of the call (`manifest.rs`).

@@ -1,4 +1,4 @@
-//! Paths that a card declares: below the workspace, also behind links (world 11.13).
+//! Paths that a card declares: below the workspace, also behind links (language 11.13).
 
 use std::{
     fs,

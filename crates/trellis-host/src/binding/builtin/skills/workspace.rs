@@ -1,4 +1,4 @@
-//! The lock of a workspace: one skill at a time, also between processes (world 11.11).
+//! The lock of a workspace: one skill at a time, also between processes (language 11.11).
 
 use std::{
     fs::{self, File, TryLockError},

@@ -38,7 +38,7 @@ fn a_program_with_tools_of_its_own_is_ended() {
     assert_eq!(read(HeadlessProgram::Claude, &[&init, RESULT]).unwrap_err(), "own-tools");
 }
 
-// orchestrator 5.2: error codes are those of world 9.4
+// orchestrator 5.2: error codes are those of language 9.4
 #[test]
 fn failures_have_codes() {
     let result = |said: &str| format!(r#"{{"type":"result","is_error":true,"result":"{said}"}}"#);

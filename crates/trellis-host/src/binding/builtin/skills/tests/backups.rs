@@ -31,7 +31,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-// world 11.11
+// language 11.11
 #[test]
 fn files_come_back_byte_for_byte_with_their_modes() {
     let prepare = |work: &Path| {
@@ -97,7 +97,7 @@ fn links_within_the_workspace_are_followed_and_restored() {
     });
 }
 
-// world 11.13
+// language 11.13
 #[test]
 fn the_way_back_writes_nothing_through_a_link() {
     let (outside, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! Cards and their mistakes, and questions about them (world 11.9, 11.10, 11.13).
+//! Cards and their mistakes, and questions about them (language 11.9, 11.10, 11.13).
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn messages(card: &str) -> String {
     mistakes(card).into_iter().map(|(message, _)| message).collect::<Vec<_>>().join("; ")
 }
 
-// world 11.9
+// language 11.9
 #[test]
 fn every_mistake_of_a_card_is_named_with_its_remedy() {
     assert!(mistakes("---\ntitle: Tidy\nrun: [sh]\n---\nText.\n").is_empty());
@@ -39,7 +39,7 @@ fn every_mistake_of_a_card_is_named_with_its_remedy() {
     assert_eq!(messages("---\n- a\n---\n"), "its frontmatter is list, no mapping");
 }
 
-// world 11.13
+// language 11.13
 #[test]
 fn a_path_that_leaves_the_workspace_is_refused_when_the_card_is_read() {
     let with = |path: &str| messages(&format!("---\ntitle: T\nrun: [sh]\nbackup: [{path}]\n---\n"));
@@ -70,7 +70,7 @@ const TIDY: &str = "---\ntitle: Tidy the logs\ntags: [logs, cleanup]\nrun: [sh, 
     required_inputs: {type: object, required: [days], properties: {days: {type: integer, minimum: 1}}}\nrollback: Files come back.\n---\nMoves old files away.\n";
 const COUNT: &str = "---\ntitle: Count words\nrun: [sh, -c, 'wc -w notes.txt']\n---\nCounts the words of the notes.\n";
 
-// world 11.10
+// language 11.10
 #[test]
 fn skills_are_found_by_title_tags_and_text() {
     let shop = Shop::new(&[("tidy_logs", TIDY), ("count_words", COUNT), ("broken", "---\ntitle: Logs\n---\n")]);
@@ -98,7 +98,7 @@ fn skills_are_found_by_title_tags_and_text() {
     assert_eq!(found("novel"), ["count_words"]);
 }
 
-// world 11.9, 11.10
+// language 11.9, 11.10
 #[test]
 fn a_card_is_looked_up_among_files_and_its_inputs_are_checked() {
     let shop = Shop::new(&[("tidy_logs", TIDY), ("bad", "---\ntitle: T\n---\n")]);

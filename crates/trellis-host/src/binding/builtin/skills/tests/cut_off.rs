@@ -1,4 +1,4 @@
-//! Hosts that died, and disks that were full (table B, row 13).
+//! Hosts that died, and disks that were full.
 
 use std::process::Command;
 
@@ -119,7 +119,7 @@ fn full(is_full: bool) {
     assert!(limited.expect("`prlimit` starts; install the package util-linux").success());
 }
 
-// world F: a full disk in backup
+// a full disk in backup
 #[cfg(target_os = "linux")]
 #[test]
 fn without_room_for_the_backup_nothing_runs() {
@@ -138,7 +138,7 @@ fn without_room_for_the_backup_nothing_runs() {
     });
 }
 
-// world F: a full disk in restore
+// a full disk in restore
 #[cfg(target_os = "linux")]
 #[test]
 fn without_room_for_the_restore_the_backup_stays_and_the_next_run_restores() {

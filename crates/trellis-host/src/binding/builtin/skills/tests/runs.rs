@@ -1,4 +1,4 @@
-//! Runs of skills to their ends (world 11.11 to 11.13).
+//! Runs of skills to their ends (language 11.11–11.13).
 
 use super::*;
 
@@ -45,7 +45,7 @@ verify: [sh, -c, 'test ! -e logs/1 && echo verify >>made']"#,
     assert!(result.as_map().unwrap().get("execution_time").is_some());
     assert_eq!(fs::read_to_string(shop.work().join("made")).unwrap(), "check\nrun {\"n\":7} []\nverify\n");
     assert_eq!(shop.states(), ["done"]);
-    // world 11.12: under one key it happens once.
+    // language 11.12: under one key it happens once.
     assert_eq!(shop.execute("k", EXECUTE), result);
     assert_eq!(fs::read_to_string(shop.work().join("made")).unwrap().lines().count(), 3);
 }
@@ -82,7 +82,7 @@ fn a_skill_that_may_not_or_cannot_run_is_refused_before_it_begins() {
     assert!(shop.states().is_empty());
 }
 
-// world 11.13
+// language 11.13
 #[test]
 fn blocked_wins_over_allowed() {
     let may = |config: &str| {
@@ -148,7 +148,7 @@ fn a_stop_restores_and_lets_the_same_call_run_again() {
     assert_eq!(field(&shop.execute("k", EXECUTE), "ok"), "true");
 }
 
-// world 11.12
+// language 11.12
 #[test]
 fn a_run_is_taken_back_once() {
     let shop = shop("run: [sh, -c, 'rm logs/1; echo x >made']");
@@ -170,7 +170,7 @@ fn a_run_is_taken_back_once() {
     assert!(!shop.work().join("made").exists());
 }
 
-// world 11.11
+// language 11.11
 #[test]
 fn one_skill_at_a_time_has_the_workspace() {
     let shop = shop("run: [sh, -c, 'mkdir ../busy && sleep 0.2 && rmdir ../busy && echo x >>made']");
