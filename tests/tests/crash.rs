@@ -51,7 +51,7 @@ fn survives(name: &str, store_in: impl Fn(&Path) -> String) {
     let _ = io::stderr().write_all(format!("{report}\n").as_bytes());
     assert!(verdict.flaws.is_empty(), "{:#?}", verdict.flaws);
     assert_eq!(verdict.ended, killed.rounds * SESSIONS, "{report}");
-    // Of 10,000 kills 2,000 fall inside of trees (world B); of a few, some.
+    // Of 10,000 kills 2,000 fall inside of trees; of a few, some.
     let least = if killed.after.len() >= 500 { killed.after.len() / 5 } else { 1 };
     assert!(verdict.inside >= least && verdict.noted > 0, "{report}");
 }

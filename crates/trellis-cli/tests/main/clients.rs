@@ -1,4 +1,4 @@
-//! Clients of others: generators of TypeScript and Python make them from `openapi.json`, and they walk the tour (doors 10.2). `.ci/install` installs the
+//! Clients of others: generators of TypeScript and Python make them from `openapi.json`, and they walk the tour. `.ci/install` installs the
 //! generators.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Every route of the server, asked for what its document says by a program of others (doors 10.2); `.ci/install` installs it.
+//! Every route of the server, asked for what its document says by a program of others; `.ci/install` installs it.
 
 use std::process::Command;
 

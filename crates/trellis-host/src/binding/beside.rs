@@ -1,4 +1,4 @@
-//! Files that bindings read and that lie in the folder of their graph: what a plain `check` can know of them (world 9.8).
+//! Files that bindings read and that lie in the folder of their graph: what a plain `check` can know of them (language 9.8).
 //!
 //! In: the documents of a graph and its folder. Out: findings with lines and columns in those files, and their texts. A file outside of the folder, a
 //! program, a server and a secret are known to a host only: [`super::Bindings::obstacles`] has them.

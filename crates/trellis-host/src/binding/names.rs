@@ -1,4 +1,4 @@
-//! Names in project files that only a host resolves: tools of policies, secrets, and parameters of SQL (world 9.26, 11.1, 11.3).
+//! Names in project files that only a host resolves: tools of policies, secrets, and parameters of SQL (language 9.26, 11.1, 11.3).
 
 use std::{collections::BTreeSet, sync::Arc};
 

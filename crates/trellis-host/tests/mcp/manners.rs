@@ -140,7 +140,7 @@ fn a_server_that_never_answers_discover_is_taken_for_an_old_one() {
         assert_eq!(stage.call("echo", r#"{"text":"x"}"#).await.unwrap(), Value::text("x"));
         assert!(stage.log().contains(&"server/discover".to_owned()), "{:?}", stage.log());
         assert_eq!(stage.starts(), 1);
-        // `legacy` asks nothing (world 9.13).
+        // `legacy` asks nothing (language 9.13).
         let stage = self::stage("mute-discover", "era: legacy");
         assert_eq!(stage.call("echo", r#"{"text":"x"}"#).await.unwrap(), Value::text("x"));
         assert!(!stage.log().contains(&"server/discover".to_owned()), "{:?}", stage.log());

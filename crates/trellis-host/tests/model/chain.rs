@@ -100,7 +100,7 @@ async fn a_script_stands_in_where_nothing_else_is_set_up_and_never_after_a_failu
 
 #[tokio::test]
 async fn an_address_without_its_secret_starts_nothing() {
-    // world 9.22
+    // language 9.22
     const SCRIPT: &str = "- reply: { content: \"Scripted.\" }\n";
     let script = ("house", "scripted: ./_model.yaml".to_owned());
     // `PATH` is a variable that is set.

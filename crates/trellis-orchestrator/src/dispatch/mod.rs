@@ -246,7 +246,7 @@ impl Dispatcher {
         }
     }
 
-    /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (3.8).
+    /// Returns whether a group refers to a secret that cannot be opened: then it begins nothing, and its chat gets a notice (orchestrator 3.8).
     async fn lacks(&self, group: &Group) -> Result<bool, QueueError> {
         let (vault, names) = (Arc::clone(&self.hands.vault), references(&group.text()));
         let missing = tokio::task::spawn_blocking(move || {

@@ -273,7 +273,7 @@ const CIRCLE: &[(&str, &str)] = &[
     ("forms/end.md", "Done.\n"),
 ];
 
-// doors 3.5: one call asks as often by requests as by its results, whether the answers fit or not; `navigate` continues
+// `docs/mcp.md#questions`: one call asks as often by requests as by its results, whether the answers fit or not; `navigate` continues
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_of_an_older_client_ends_after_as_many_questions_as_that_of_a_new_one() {
     let stand = Stand::new(CIRCLE).await;
@@ -302,7 +302,7 @@ async fn a_call_of_an_older_client_ends_after_as_many_questions_as_that_of_a_new
     }
 }
 
-// doors 3.5: what was not declared is not used
+// `docs/mcp.md#questions`: what was not declared is not used
 #[tokio::test]
 async fn a_client_that_opens_pages_alone_gets_no_form() {
     let stand = Stand::on(DICE, Terms { settings: with_pages, ..Terms::default() }).await;

@@ -113,7 +113,7 @@ async fn has_ended(stream: &mut TcpStream) -> bool {
     timeout(LONG, stream.read_to_end(&mut rest)).await.expect("it ends").is_err() || rest.is_empty()
 }
 
-// Rule 9.5: while all seats are taken, the connection ends that has waited longest for a request, and none that is answered
+// `docs/serve.md#security`: while all seats are taken, the connection ends that has waited longest for a request, and none that is answered
 #[tokio::test]
 async fn a_new_connection_gets_the_seat_of_the_one_that_waits_longest() {
     let stand = Stand::on(SHOP, bounded(|bounds| bounds.connections = 4)).await;
@@ -149,7 +149,7 @@ async fn a_new_connection_gets_the_seat_of_the_one_that_waits_longest() {
     }
 }
 
-// Rule 10.5: a body that says it has a gigabyte is refused before it comes
+// a body that says it has a gigabyte is refused before it comes
 #[tokio::test]
 async fn a_gigabyte_is_refused_at_its_first_bytes() {
     let stand = Stand::on(SHOP, bounded(|_| {})).await;

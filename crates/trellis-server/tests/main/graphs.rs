@@ -235,7 +235,7 @@ async fn a_save_is_taken_up_and_told() {
     assert_eq!(begun["said"][0]["text"], "# Shop\n\nYour name?\n");
 }
 
-// doors 1.13: a server describes the routes that it has, each of them
+// a server describes the routes that it has, each of them
 #[tokio::test]
 async fn the_document_has_the_routes_of_the_server_and_no_others() {
     let several = [SHOP, &[("other/start.md", "Hello.\n")]].concat();

@@ -68,7 +68,7 @@ async fn give(stand: &Stand, seen: &Answer) -> Answer {
     given
 }
 
-// doors 0.1, 1.2: a session stands over HTTP as `run --session` shows it
+// `docs/serve.md#turns`: a session stands over HTTP as `run --session` shows it
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_not_stored_is_asked_for_after_a_restart() {
     let stand = Stand::on(SHOP, terms()).await;

@@ -1,4 +1,4 @@
-//! Editors themselves, set up by the blocks of `editors/README.md` as they stand (workbench 11); `.ci/install` unpacks them. Each shows a finding,
+//! Editors themselves, set up by the blocks of `editors/README.md` as they stand; `.ci/install` unpacks them. Each shows a finding,
 //! completes a target and renames a node.
 
 mod emacs;

@@ -47,9 +47,7 @@ pub(crate) use self::fixpoint::snapshot::PointTypes;
 
 use self::{
     budget::{Budget, MAX_PASSES},
-    checks::{
-        branch_undo, declared_types, each_items, invalid_text, never_said, never_true, open_input, returned_values, schema_words,
-    },
+    checks::{branch_undo, declared_types, each_items, invalid_text, never_said, never_true, open_input, returned_values, schema_words},
     domain::external,
     fixpoint::{
         Alarms, AnalysisCache,

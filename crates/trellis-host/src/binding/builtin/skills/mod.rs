@@ -20,8 +20,8 @@ mod workspace;
 use trellis_core::{Mapping, ToolError, Value};
 
 pub(super) use self::execute::{SkillOperation, SkillRunner};
-use self::{library::SkillLibrary, ranking::TellingWords};
 pub(in crate::binding) use self::{card::card_mistakes, library::SKILLS_FOLDER};
+use self::{library::SkillLibrary, ranking::TellingWords};
 use super::{BuiltinConfig, Request, Tool, final_error, number, text};
 use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 

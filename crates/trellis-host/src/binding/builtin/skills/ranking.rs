@@ -1,4 +1,4 @@
-//! Ranking: how well skills fit a query, by the words of it that tell something (world 11.10).
+//! Ranking: how well skills fit a query, by the words of it that tell something (language 11.10).
 //!
 //! In: the texts of a query and of a card. Out: a score from 0 to 1. It depends on nothing but the two, so that a bound means the same in a folder of
 //! two skills and of a thousand.

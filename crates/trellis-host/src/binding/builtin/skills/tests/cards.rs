@@ -126,7 +126,7 @@ fn a_card_is_looked_up_among_files_and_its_inputs_are_checked() {
     assert!(check("{}").contains("days"));
 }
 
-// world 11.10
+// language 11.10
 #[test]
 fn what_is_blocked_or_fits_too_little_is_no_candidate() {
     let shop = Shop::new(&[("tidy_logs", TIDY), ("count_words", COUNT)]);
@@ -145,7 +145,7 @@ fn what_is_blocked_or_fits_too_little_is_no_candidate() {
     assert_eq!(checked, r#"{"code":"blocked","problems":["the skill `tidy_logs` is blocked here"],"valid":false}"#);
 }
 
-// world 11.9
+// language 11.9
 #[test]
 fn a_card_states_its_risk() {
     let shop = Shop::new(&[("fly", "---\ntitle: Fly\nrun: [sh]\nrisk: 40\n---\n")]);
@@ -154,7 +154,7 @@ fn a_card_states_its_risk() {
     assert_eq!(messages("---\ntitle: T\nrun: [sh]\nrisk: high\n---\n"), "`risk` takes a number, not a text");
 }
 
-// world 9.8
+// language 9.8
 #[test]
 fn obstacles_name_cards_commands_and_folders() {
     let shop = Shop::new(&[
