@@ -179,7 +179,7 @@ mod tests {
     fn a_recording_answers_calls_with_its_arguments_and_no_others() {
         let line = |args: &str, result: u8| format!("{{\"tool\":\"a\",\"args\":{args},\"outcome\":{{\"success\":{result}}}}}\n");
         let text = [line("{\"x\":1}", 1), line("{\"x\":1}", 2), "{\"tool\":".to_owned()].concat();
-        let mut found = of_recording(&text, 3, 0, false).unwrap();
+        let mut found = of_recording(&text, (3, 3), 0, false).unwrap();
         let mut outcome = |args: &str| {
             let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args}") };
             answering(&mut found, "a", &args).map(|double| double.outcome.clone())

@@ -59,7 +59,7 @@ fn each_pattern_finds_its_line() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-// orchestrator 3.3, requirements 003.5: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
+// orchestrator 3.3, source 003.4.5.1: recall of 0.98 and more, false alarms of 0.02 and less, cards and private keys all
 #[test]
 fn the_corpus_is_sealed() {
     let (mut missed, mut alarms) = (BTreeMap::<&str, Vec<String>>::new(), Vec::new());

@@ -160,7 +160,7 @@ fn what_was_not_carried_out_says_why() {
     assert!(!fs::read_dir("/proc").unwrap().flatten().any(|process| works_there(&process)), "no process is left");
 }
 
-/// Requirements 001.7: the risk is that of the skill that runs, and a skill that cannot run is not asked about.
+/// Source 001.3.4: the risk is that of the skill that runs, and a skill that cannot run is not asked about.
 #[test]
 fn a_skill_is_weighed_with_its_command() {
     let flow = Flow::copy("chancellor");
@@ -188,7 +188,7 @@ fn what_the_caller_gives_is_kept() {
     assert_eq!(flow.notes().as_deref(), Some("desks\n"));
 }
 
-/// Requirements 001.3 and 001.8: errors are collected; VERIFY fails, and ROLLBACK undoes.
+/// Source 001.2.5 and 001.3.6.1: errors are collected; VERIFY fails, and ROLLBACK undoes.
 #[test]
 fn a_pillar_that_fails_is_collected_and_all_is_undone() {
     let flow = court(SURE);
