@@ -26,6 +26,7 @@ mod live;
 pub mod mcp;
 mod mcp_metrics;
 mod pages;
+mod readiness;
 mod redaction;
 mod renewal;
 mod served;

@@ -165,5 +165,9 @@ const PAGES: &[(Code, &str)] = &[
         "The graph was never without mistakes since the server runs. `GET …/diagnostics` lists them; a save without any is taken up.",
     ),
     (Code::Stopping, "The server ends and takes nothing new. Sessions are stored: ask the next one."),
+    (
+        Code::NotYours,
+        "A client gives results of calls that it was asked for, and of no others. The detail says who has this one; whoever may `operate` can settle it by hand.",
+    ),
     (Code::StoreUnwritable, "The disk is full, or the store may not be written. Nothing was done; make room or give the right."),
 ];

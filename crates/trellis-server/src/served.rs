@@ -23,10 +23,10 @@ use trellis_host::{
 use trellis_project::Version;
 
 use crate::{
-    act::{Readiness, StoreTrial},
     hub::{Hub, News, ServerNews},
     layouts::Layouts,
     mcp_metrics::McpMetrics,
+    readiness::{Readiness, StoreTrial},
     redaction::Redactions,
     renewal,
     source::GraphSource,

@@ -58,6 +58,11 @@ const ALLOWED: &[Allowed] = &[
         why: "a store keeps records, and a journal that comes back from one lacks what was redacted there",
     },
     Allowed {
+        folder: "trellis-orchestrator::seal",
+        siblings: &["patterns", "value"],
+        why: "a pattern says how much its value must look like one, and the file of patterns has the words that are none",
+    },
+    Allowed {
         folder: "trellis-tests::harness",
         siblings: &["journal", "transcript"],
         why: "a transcript is compared together with the journal that it wrote",

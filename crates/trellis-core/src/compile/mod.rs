@@ -17,6 +17,7 @@ mod layout;
 mod limits;
 mod lower;
 mod names;
+mod outline;
 mod resolver;
 mod room;
 mod schemas;

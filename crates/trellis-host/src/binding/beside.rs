@@ -267,7 +267,7 @@ mod tests {
         assert!(of("{% set result = {\"total\": a} %}").is_empty());
         assert!(of("{% if a %}{% set result = 1 %}")[0].starts_with("lib/sum.jinja:1:"), "an unclosed if");
         assert!(of("{% set result = {\"total\": a | uper} %}")[0].contains("unknown-filter"));
-        assert!(of("{% set result = {\"total\": c} %}")[0].starts_with("lib/sum.jinja:1:26 undefined-variable"));
+        assert!(of("{% set result = {\"total\": c} %}")[0].starts_with("lib/sum.jinja:1:27 undefined-variable"));
         assert!(of("{% set result = {\"totl\": a} %}")[0].starts_with("lib/sum.jinja:1:17 type-mismatch"));
         assert!(
             of("{% if a > 3 %}{% set result = {\"total\": 1} %}{% else %}{% set result = \"none\" %}{% endif %}")[0]

@@ -65,9 +65,8 @@ use self::{
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
-    results::NotYours,
     scheduler::{Drive, DriveError, Driven},
-    send_error::SendError,
+    send_error::{NotYours, SendError},
     sent::{Reply, Sent},
     stopping::Stopped,
     turn::{MAX_HAPPENED, Said, SessionEvent, Stop, Turn, Waiting},

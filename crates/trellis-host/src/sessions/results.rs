@@ -19,7 +19,7 @@ use trellis_core::{
 };
 
 use super::{
-    MAX_TURN_CONFLICTS, Policy, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Waiting,
+    MAX_TURN_CONFLICTS, NotYours, Policy, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Waiting,
     rest::{RestPoint, SleepPolicy},
     slot::{PanicSafeLock, RunningSession, Slot, SlotState},
     taking::expected,
@@ -28,24 +28,6 @@ use crate::{
     journal::RequestKey,
     store::{Snapshot, StoreError},
 };
-
-/// The reason why the result of a call is not its sender's to give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotYours {
-    /// It needs an approval that was not given, or was not when the result came.
-    #[error("it waits for an approval")]
-    Held,
-    /// It waits before another attempt.
-    #[error("it waits before its next attempt")]
-    Delayed,
-    /// A binding carries it out here, or it is a child session here.
-    #[error("it is carried out here")]
-    CarriedOutHere,
-    /// Nobody was asked to carry it out: policy and interceptors have not let it, or it was left before they did.
-    #[error("nobody was asked to carry it out")]
-    NotAsked,
-}
 
 /// The owner of the result of a call.
 enum ResultOwner {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{NavigateError, SessionId, SignalName, engine::StartError, id::CallId, program::KeyExcess};
 
-use super::{Turn, results::NotYours};
+use super::Turn;
 use crate::{
     session::SessionError,
     store::{BadName, StoreError},
@@ -109,4 +109,22 @@ pub enum SendError {
 /// The words for the part of a call by which its result is refused.
 fn of_part(part: Option<&CallId>) -> String {
     part.map(|part| format!("of its part `{part}`, ")).unwrap_or_default()
+}
+
+/// The reason why the result of a call is not its sender's to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotYours {
+    /// It needs an approval that was not given, or was not when the result came.
+    #[error("it waits for an approval")]
+    Held,
+    /// It waits before another attempt.
+    #[error("it waits before its next attempt")]
+    Delayed,
+    /// A binding carries it out here, or it is a child session here.
+    #[error("it is carried out here")]
+    CarriedOutHere,
+    /// Nobody was asked to carry it out: policy and interceptors have not let it, or it was left before they did.
+    #[error("nobody was asked to carry it out")]
+    NotAsked,
 }

@@ -140,7 +140,11 @@ impl Cell {
             (ASKS.0, ASKS.1.to_owned()),
             (END.0, END.1.to_owned()),
         ];
-        let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let files: Vec<_> = files
+            .iter()
+            .filter(|(path, _)| !path.starts_with("inner") || does.contains("inner"))
+            .map(|(path, text)| (*path, text.as_str()))
+            .collect();
         let (entered, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
         let policy = Policy::new().unbound(Unbound::Elsewhere).detached(true).answers_graphs(call == "graph for its client");
         let stage = Stage::new(&files).policy(policy);

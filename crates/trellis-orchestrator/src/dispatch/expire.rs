@@ -26,10 +26,10 @@ impl Dispatcher {
             let now = now();
             // Where the clock was set back, it waits no longer than that takes.
             let since = waiting.since.min(now);
-            let (told_at, end) = (since.saturating_add(patience / 2), since.saturating_add(patience));
-            let is_due = now >= end || now >= told_at && !waiting.is_told;
+            let (escalated_at, end) = (since.saturating_add(patience / 2), since.saturating_add(patience));
+            let is_due = now >= end || now >= escalated_at && !waiting.is_escalated;
             if !is_due {
-                let due = if waiting.is_told { end } else { told_at };
+                let due = if waiting.is_escalated { end } else { escalated_at };
                 next = Some(next.map_or(due, |next| next.min(due)));
                 continue;
             }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The time between two looks.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+const ALARM_INTERVAL: Duration = Duration::from_secs(1);
 /// The time for which a service may be away before somebody is told, in milliseconds: one that starts again at once is no trouble.
 const AWAY_MS: u64 = 10_000;
 /// The beginning of the keys of messages about troubles: a dead one of these is told to nobody.
@@ -37,22 +37,22 @@ pub(super) async fn unready(hands: &Hands, supervisor: &Supervisor) -> Option<St
 /// # Errors
 /// The queue fails.
 pub(super) async fn watch(hands: &Hands, channels: &Channels, supervisor: &Arc<Supervisor>, log: &Log) -> Result<(), UpError> {
-    let (mut told, mut buried) = (BTreeSet::new(), count_dead(hands).await?);
+    let (mut reported, mut buried) = (BTreeSet::new(), count_dead(hands).await?);
     loop {
         let language = hands.settings.language;
         let away = supervisor.statuses().into_iter().filter(is_away).filter(|status| {
-            status.state == DaemonState::Down || now().saturating_sub(status.since) >= AWAY_MS || told.contains(&status.name)
+            status.state == DaemonState::Down || now().saturating_sub(status.since) >= AWAY_MS || reported.contains(&status.name)
         });
         let away: Vec<DaemonStatus> = away.collect();
         for status in &away {
-            if told.insert(status.name.clone()) {
+            if reported.insert(status.name.clone()) {
                 let why = status.error.as_deref().unwrap_or_default();
                 let said = language.fill("trouble_service", &[("name", &status.name), ("why", why)]);
                 tell(hands, channels, &format!("{TROUBLE}service:{}:{}", status.name, status.since), &said).await?;
             }
         }
         // One that works again may fail anew.
-        told.retain(|name| supervisor.status(name).is_some_and(|status| status.state != DaemonState::Running));
+        reported.retain(|name| supervisor.status(name).is_some_and(|status| status.state != DaemonState::Running));
         let count = count_dead(hands).await?;
         if count > buried {
             log(&format!("{count} messages could not be delivered"));
@@ -60,7 +60,7 @@ pub(super) async fn watch(hands: &Hands, channels: &Channels, supervisor: &Arc<S
             tell(hands, channels, &format!("{TROUBLE}dead:{}", now()), &said).await?;
         }
         buried = count;
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(ALARM_INTERVAL).await;
     }
 }
 

@@ -88,9 +88,9 @@ create table notes (
 ) without rowid;
 ",
     "
--- When a call began to wait for somebody, and whether those who may decide were told beside its chat.
+-- When a call began to wait for somebody, and whether those who may decide were asked beside its chat.
 alter table questions add column since integer not null default 0;
-alter table questions add column told integer not null default 0;
+alter table questions add column escalated integer not null default 0;
 update questions set since = unixepoch() * 1000;
 ",
 ];

@@ -30,7 +30,7 @@ pub struct WaitingCall {
     /// The time since which it waits, in milliseconds since 1970.
     pub since: u64,
     /// True if those who may decide were told beside its chat.
-    pub is_told: bool,
+    pub is_escalated: bool,
 }
 
 /// The messages that ask about a call: `ask:CALL`, `ask:CALL:again-N` where it is asked again, and `up:CALL:N` to those who may decide.
@@ -74,10 +74,10 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn waiting_calls(&self) -> Result<Vec<WaitingCall>, QueueError> {
-        let query = "select call, session, provider, chat, thread, again, since, told from questions order by since";
+        let query = "select call, session, provider, chat, thread, again, since, escalated from questions order by since";
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(query)?;
-            let waiting = |row: &Row<'_>| Ok(WaitingCall { asked: asked(row)?, since: unsigned(row.get(6)?), is_told: row.get(7)? });
+            let waiting = |row: &Row<'_>| Ok(WaitingCall { asked: asked(row)?, since: unsigned(row.get(6)?), is_escalated: row.get(7)? });
             statement.query_map([], waiting)?.collect()
         })
         .await
@@ -89,7 +89,7 @@ impl Queue {
     /// The queue fails.
     pub async fn note_telling(&self, call: &str) -> Result<(), QueueError> {
         let call = call.to_owned();
-        self.run(move |tables| tables.execute("update questions set told = 1 where call = ?1", [call]).map(drop)).await
+        self.run(move |tables| tables.execute("update questions set escalated = 1 where call = ?1", [call]).map(drop)).await
     }
 
     /// The call that a message asked about, by the name that the provider gave to the message.

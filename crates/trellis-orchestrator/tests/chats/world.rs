@@ -240,6 +240,16 @@ impl Chat {
         self.hear().await
     }
 
+    /// Waits for a message with these words; what is told beside it is passed over.
+    pub(crate) async fn hear_of(&mut self, words: &str) -> String {
+        loop {
+            let said = self.hear().await;
+            if said.contains(words) {
+                return said;
+            }
+        }
+    }
+
     /// Everything that was said here until now.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.shared.heard.lock().expect("no panic").clone()

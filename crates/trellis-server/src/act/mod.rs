@@ -37,7 +37,7 @@ pub(crate) use self::{
     list::{HeadQuery, StandingFilter, count_open, heads, list},
     look::{look, step},
     pause::{pause, pause_for_task},
-    ready::{Readiness, StoreTrial, ready},
+    ready::ready,
     records::{RecordQuery, RecordRow, has_records, records, rows_since},
     relocate::{Relocation, fork, relocate},
     remove::remove,

@@ -1,12 +1,9 @@
 //! Checks that every graph can be run.
 
-use std::{fmt, sync::OnceLock, time::Duration};
+use std::time::Duration;
 
-use futures_util::{
-    FutureExt as _,
-    future::{BoxFuture, try_join_all},
-};
-use tokio::{sync::Mutex, time::Instant};
+use futures_util::future::try_join_all;
+use tokio::time::Instant;
 use trellis_core::SessionId;
 use trellis_host::store::{Append, Head, Removal, SessionStatus, SessionStore, StoreError};
 
@@ -20,32 +17,7 @@ const PROBE: &str = ".readyz/probe";
 /// The time for which an answer counts, so that nobody fills a disk by asking.
 const FRESH: Duration = Duration::from_secs(1);
 /// The longest time that a store may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The last trial of the stores: when it was, and what came of it.
-#[derive(Debug, Default)]
-pub(crate) struct StoreTrial(Mutex<Option<(Instant, Result<(), Trouble>)>>);
-
-/// What must work beside the graphs, where an application mounts them: the reason why it does not.
-#[derive(Default)]
-pub(crate) struct Readiness(OnceLock<Box<Unready>>);
-
-type Unready = dyn Fn() -> BoxFuture<'static, Option<String>> + Send + Sync;
-
-impl Readiness {
-    pub(crate) fn set<F>(&self, unready: impl Fn() -> F + Send + Sync + 'static)
-    where
-        F: Future<Output = Option<String>> + Send + 'static,
-    {
-        drop(self.0.set(Box::new(move || unready().boxed())));
-    }
-}
-
-impl fmt::Debug for Readiness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Readiness")
-    }
-}
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks that every graph has a program and a store that can be written, and that the application around them works.
 ///
@@ -68,9 +40,9 @@ pub(crate) async fn ready(served: &Served) -> Result<(), Trouble> {
         return result.clone();
     }
     let tried = try_join_all(served.all().map(|graph| try_to_write(graph.store())));
-    let result = match tokio::time::timeout(PATIENCE, tried).await {
+    let result = match tokio::time::timeout(STORE_TIMEOUT, tried).await {
         Ok(tried) => tried.map(drop).map_err(Trouble::from),
-        Err(_) => Err(Trouble::new(Code::StoreUnavailable, format!("the store did not answer within {} s", PATIENCE.as_secs()))),
+        Err(_) => Err(Trouble::new(Code::StoreUnavailable, format!("the store did not answer within {} s", STORE_TIMEOUT.as_secs()))),
     };
     *last = Some((Instant::now(), result.clone()));
     result

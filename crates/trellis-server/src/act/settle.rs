@@ -2,10 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::Instant;
 use trellis_host::{journal::RequestKey, wire::CallResult};
 
-use super::{Target, Walked, target::taken};
+use super::{Target, Walked, deadline, target::taken};
 use crate::trouble::Trouble;
 
 /// The settlement of a call by a person, in place of whoever would have carried it out.
@@ -21,7 +20,7 @@ pub(crate) struct SettleByHand {
 /// # Errors
 /// The session knows no such call that is open or left; nothing happened.
 pub(crate) async fn settle(target: Target, settle: SettleByHand, request: RequestKey, wait: Duration) -> Result<Walked, Trouble> {
-    let (news, until) = (target.listen(), Instant::now() + wait);
+    let (news, until) = (target.listen(), deadline(wait));
     let (sessions, telling) = (Arc::clone(&target.sessions), target.clone());
     let done = target.in_task(async move {
         let was_paused = sessions.is_paused(&telling.id);

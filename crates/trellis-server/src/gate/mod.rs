@@ -13,7 +13,7 @@ mod log;
 mod metrics;
 mod rate;
 mod rights;
-mod seats;
+mod slots;
 mod socket;
 mod token;
 
@@ -21,7 +21,7 @@ pub(crate) use self::{
     bearer::{admission, caller},
     metrics::HttpMetrics,
     rate::{RateLimits, StreamPermit},
-    seats::Seats,
+    slots::ConnectionSlots,
     socket::{LastingBody, PatientSocket},
     token::{Admission, Caller},
 };

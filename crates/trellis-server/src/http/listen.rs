@@ -22,7 +22,7 @@ use hyper_util::{
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{App, pass::Peer};
-use crate::gate::{LastingBody, PatientSocket, Seats};
+use crate::gate::{ConnectionSlots, LastingBody, PatientSocket};
 
 /// A rest after an error of the system, such as too many open files.
 const REST: Duration = Duration::from_millis(50);
@@ -61,7 +61,7 @@ pub(crate) async fn accept(app: &Arc<App>, router: Router, listeners: Vec<TcpLis
 /// Serves connections, as many at once as the bounds allow.
 async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], graceful: &GracefulShutdown) {
     let bounds = app.settings.bounds;
-    let seats = Arc::new(Seats::new(bounds.connections));
+    let slots = Arc::new(ConnectionSlots::new(bounds.connections));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -74,11 +74,11 @@ async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], gracef
             tokio::time::sleep(REST).await;
             continue;
         };
-        let seat = seats.take().await;
+        let slot = slots.take().await;
         // A small answer must not wait for more; where the system refuses, it is only slower.
         let _ = stream.set_nodelay(true);
-        let stream = PatientSocket::new(stream, &bounds, seat.wait.clone());
-        let (answering, waiting) = (TowerToHyperService::new(router.clone()), seat.wait.clone());
+        let stream = PatientSocket::new(stream, &bounds, slot.wait.clone());
+        let (answering, waiting) = (TowerToHyperService::new(router.clone()), slot.wait.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             waiting.end();
             request.extensions_mut().insert(Peer(peer));
@@ -97,12 +97,12 @@ async fn serve(app: &Arc<App>, router: Router, listeners: &[TcpListener], gracef
                     drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
                 }
                 app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-                return drop(seat);
+                return drop(slot);
             }
             // A client that breaks its connection off is no matter of the server's.
             drop(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
             app.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(seat);
+            drop(slot);
         });
     }
 }

@@ -18,7 +18,7 @@ const PAY: &[(&str, &str)] = &[
         "pay/start.md",
         "---\ndo: {parallel: {a: {name: pay, approve: true}, b: tell}}\nsave_to: r\non_error: end\non_denied: end\nto: end\n---\n",
     ),
-    ("pay/end.md", "---\noutput: \"{{ r }}\"\n---\n"),
+    ("pay/end.md", "---\noutput: \"{{ r | default('none') }}\"\n---\n"),
 ];
 
 /// A server with a token for each of these people.

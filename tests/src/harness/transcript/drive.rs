@@ -15,9 +15,9 @@ use tokio::{
 };
 use trellis_core::{
     Next, Program, ToolOutcome, Value,
-    engine::RequestType,
+    engine::{Call, RequestType},
     id::CallId,
-    state::Ended,
+    state::{CallKind, Ended},
     transcript::{AuthorLine, is_program_line, print, read::read},
 };
 use trellis_host::{Bindings, Clock, JsonLines, Policy, Runner, Sessions};
@@ -58,6 +58,11 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
         let _ = tokio::join!(host, drive);
         other_end.problems
     })
+}
+
+/// Returns the number of parts of a composite call that a node writes down.
+fn parts_of(whole: &Call) -> usize {
+    if let CallKind::Parallel { branches, .. } = &whole.kind { branches.len() } else { 0 }
 }
 
 /// A clock that goes as the timers go.
@@ -139,7 +144,15 @@ impl OtherEnd {
             },
             AuthorLine::Result(_, outcome) => {
                 // A person approves the whole before its parts begin.
-                let whole = if let Some(Next::Parts { whole, .. }) = &before { Some(whole.id.to_string()) } else { None };
+                let whole = if let Some(Next::Parts { whole, open }) = &before {
+                    // A whole with parts that nobody was asked for yet is not a client's to settle (language C.8).
+                    if call == whole.id && open.len() < parts_of(whole) {
+                        return false;
+                    }
+                    Some(whole.id.to_string())
+                } else {
+                    None
+                };
                 if let Some(whole) = whole.filter(|whole| whole != call.as_str() && self.approvals.remove(whole)) {
                     self.print(&json!({ "approve": whole })).await;
                     self.listen(SETTLED).await;

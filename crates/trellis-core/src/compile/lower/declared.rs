@@ -2,7 +2,7 @@
 
 use super::{Here, Lowering};
 use crate::{
-    compile::check::args::outline,
+    compile::outline::outline,
     diagnostic::{Code, Diagnostic, did_you_mean},
     path::{KeyPath, Segment},
     schema::Flaw,

@@ -161,9 +161,7 @@ impl<'d> Lowering<'d> {
                     let root = hidden.value.root().clone();
                     let message = format!("nothing sets `{root}`, so nothing of it is redacted");
                     let name = Spanned::new(root.clone(), Span::new(hidden.span.start as usize, hidden.span.start as usize + root.len()));
-                    let near = near(&root, self.keys(at).iter().copied());
-                    let finding = Diagnostic::new(Code::UnsetKey, path, name.span, message);
-                    found.push(finding.meant(name.span, near, || "name a key of the context, or take it out".to_owned()));
+                    found.extend(self.unset(path, at, &name, message, || "name a key of the context, or take it out".to_owned()));
                 }
                 if let Some(locale) = &project.locale
                     && !self.sets(at, &locale.value)

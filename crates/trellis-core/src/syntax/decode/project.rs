@@ -264,13 +264,16 @@ impl<'t> Decoder<'t, '_> {
 }
 
 /// Adds the keys that a schema names under `properties` and `required`, below these segments, and in the parts that all hold. A key with the schema
-/// `false` may not be there, so nobody needs it.
+/// `false` may not be there, so nobody needs it. Inside of a value, `required` asks whether a key is there: without it the predicate does not hold.
 fn schema_keys(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKeySyntax>) {
     let YamlData::Map(words) = &schema.data else { return };
     let at = |word: &str| words.iter().find(|entry| entry.key == word).map(|entry| &entry.value.data);
     let path = |key: &str| KeyPath::new([above, &[Segment::Key(key.into())]].concat());
+    let required: &[_] = if let Some(YamlData::List(required)) = at("required") { required } else { &[] };
+    let asks =
+        |key: &str| !above.is_empty() && required.iter().any(|name| matches!(&name.data, YamlData::Scalar(name, _) if **name == *key));
     if let Some(YamlData::Map(properties)) = at("properties") {
-        for entry in properties.iter().filter(|entry| entry.value.plain() != Plain::Bool(false)) {
+        for entry in properties.iter().filter(|entry| entry.value.plain() != Plain::Bool(false) && !asks(&entry.key)) {
             let Some(path) = path(&entry.key) else { continue };
             let words: &[_] = if let YamlData::Map(words) = &entry.value.data { words } else { &[] };
             let words = words.iter().map(|word| Spanned::new(word.key.as_ref().into(), word.span)).collect();
@@ -278,7 +281,7 @@ fn schema_keys(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKe
             schema_keys(&entry.value, path.segments(), keys);
         }
     }
-    if let Some(YamlData::List(required)) = at("required") {
+    if above.is_empty() {
         for name in required {
             let YamlData::Scalar(key, _) = &name.data else { continue };
             let Some(path) = path(key).filter(|path| keys.iter().all(|known| known.path.value != *path)) else { continue };

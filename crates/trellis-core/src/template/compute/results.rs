@@ -52,9 +52,9 @@ fn collect(tree: &Stmt<'_>, found: &mut Vec<WrittenResult>) {
 /// Reports results that do not fit `returns`.
 pub(super) fn check(results: &[WrittenResult], returns: &Schema, report: &mut Report) {
     for (term, place) in results {
-        let flaw = ways(term).iter().find_map(|way| {
+        let flaw = ways(term).iter().find_map(|branch| {
             let mut holes = Vec::new();
-            let value = outline(way, &mut String::new(), &mut holes);
+            let value = outline(branch, &mut String::new(), &mut holes);
             returns.flaws(&value, &holes).into_iter().find(|flaw| !matches!(flaw, Flaw::MayBeMissing(_))).map(|flaw| (flaw, value))
         });
         let Some((flaw, value)) = flaw else { continue };

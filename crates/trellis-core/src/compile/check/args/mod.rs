@@ -8,7 +8,6 @@ mod written;
 use std::collections::BTreeSet;
 
 pub(crate) use child::{Demands, of_child};
-pub(crate) use written::outline;
 
 use self::written::Written;
 use crate::{

@@ -5,8 +5,8 @@
 
 use crate::{
     compile::{
-        check::args::outline,
         dataflow::{domain::TypeId, fixpoint::Analysis},
+        outline::outline,
     },
     diagnostic::{Code, Diagnostic, FilePath},
     path::{KeyPath, Segment},

@@ -6,11 +6,11 @@
 
 use crate::{
     compile::{
-        check::args::outline,
         dataflow::{
             domain::{TypeId, external},
             fixpoint::Analysis,
         },
+        outline::outline,
     },
     diagnostic::{Code, Diagnostic, near},
     path::KeyPath,

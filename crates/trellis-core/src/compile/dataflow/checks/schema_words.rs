@@ -89,8 +89,8 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
 /// Adds the predicates that entering a node asks: those of its `assert` and of the parts of its content.
 fn entered(analysis: &mut Analysis<'_, '_>, node: &Node, seen: &mut BTreeMap<(u32, usize), Seen>) {
     let program = analysis.program;
-    let spoken = node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
-    let parts = spoken.flat_map(Speech::parts).map(|part| (&part.when, part.origin));
+    let reported = node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
+    let parts = reported.flat_map(Speech::parts).map(|part| (&part.when, part.origin));
     let asserts = (0..).zip(&node.entry.asserts).map(|(at, (guard, _))| (guard, assert_span(program, node.index, at)));
     let asked: Vec<_> = parts.chain(asserts).filter(|(guard, _)| matches!(guard, Guard::Predicate(..))).collect();
     let Some(env) = Some(&asked).filter(|asked| !asked.is_empty()).and_then(|_| analysis.env_at(node.body)) else { return };

@@ -11,7 +11,7 @@ use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 use super::card::SkillCard;
 
 /// Words of a query that count.
-const MAX_WORDS: usize = 32;
+const MAX_QUERY_WORDS: usize = 32;
 
 /// The weight of a word in the text of a card, against one in its name, title or tags.
 const IN_TEXT: f64 = 0.5;
@@ -185,7 +185,7 @@ impl TellingWords {
     pub(super) fn of(text: &str) -> Self {
         let mut telling = Vec::new();
         for word in words(text) {
-            if telling.len() < MAX_WORDS && !STOP_WORDS.contains(&&*word) && !telling.contains(&word) {
+            if telling.len() < MAX_QUERY_WORDS && !STOP_WORDS.contains(&&*word) && !telling.contains(&word) {
                 telling.push(word);
             }
         }

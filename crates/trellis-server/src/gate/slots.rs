@@ -1,6 +1,6 @@
-//! Seats of connections, up to a bound. While all are taken, a new connection gets the seat of the one that has waited longest for a request.
+//! ConnectionSlots of connections, up to a bound. While all are taken, a new connection gets the slot of the one that has waited longest for a request.
 //!
-//! **Invariant:** no connection loses its seat while a request of its is being answered.
+//! **Invariant:** no connection loses its slot while a request of its is being answered.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,29 +14,29 @@ use super::socket::HeaderWait;
 /// The time after which a connection is looked for again: the one that was found may have begun a request, or still take its last answer.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// The seats of all connections.
+/// The slots of all connections.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ConnectionSlots {
     free: Arc<Semaphore>,
     taken: Mutex<Vec<HeaderWait>>,
 }
 
-/// The seat of one connection.
+/// The slot of one connection.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct ConnectionSlot {
     /// The header that the connection waits for.
     pub(crate) wait: HeaderWait,
-    seats: Arc<Seats>,
+    slots: Arc<ConnectionSlots>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Seats {
+impl ConnectionSlots {
     pub(crate) fn new(count: usize) -> Self {
         Self { free: Arc::new(Semaphore::new(count)), taken: Mutex::default() }
     }
 
-    /// Waits for a seat, and takes it.
-    pub(crate) async fn take(self: &Arc<Self>) -> Seat {
+    /// Waits for a slot, and takes it.
+    pub(crate) async fn take(self: &Arc<Self>) -> ConnectionSlot {
         loop {
             if self.free.available_permits() == 0 {
                 self.free_longest();
@@ -44,7 +44,7 @@ impl Seats {
             if let Ok(Ok(permit)) = tokio::time::timeout(AGAIN, Arc::clone(&self.free).acquire_owned()).await {
                 let wait = HeaderWait::default();
                 self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(wait.clone());
-                return Seat { wait, seats: Arc::clone(self), _permit: permit };
+                return ConnectionSlot { wait, slots: Arc::clone(self), _permit: permit };
             }
         }
     }
@@ -58,8 +58,8 @@ impl Seats {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner).retain(|wait| !wait.is_same(&self.wait));
+        self.slots.taken.lock().unwrap_or_else(PoisonError::into_inner).retain(|wait| !wait.is_same(&self.wait));
     }
 }
