@@ -11,7 +11,7 @@ use crate::trouble::Trouble;
 #[derive(Debug, Default)]
 pub(crate) struct StoreTrial(pub(crate) Mutex<Option<(Instant, Result<(), Trouble>)>>);
 
-/// What must work beside the graphs, where an application mounts them: the reason why it does not.
+/// A check of the parts that must work beside the graphs, where an application mounts them: the reason why it does not.
 #[derive(Default)]
 pub(crate) struct Readiness(pub(crate) OnceLock<Box<Unready>>);
 

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use super::{Breach, SchemaError};
 use crate::{diagnostic::did_you_mean, path::is_name};
 
-/// What is wrong with a key that a schema does not name.
+/// The mistake of a key that a schema does not name.
 const UNKNOWN: &str = "is not known here";
 
 impl Breach {

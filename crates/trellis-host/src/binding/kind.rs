@@ -97,10 +97,10 @@ pub enum Notice {
     StandIn {
         /// The role.
         role: String,
-        /// Who answers, and why, behind "is".
+        /// The one that answers, and the reason, as words behind "is".
         answered: String,
     },
-    /// Nothing is started here: the binding would not do what somebody set it up for.
+    /// A reason to start nothing here: the binding would not do what somebody set it up for.
     Refusal(Obstacle),
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{SecretKind, patterns::PATTERNS};
 
-/// How much a value must look like one.
+/// The degree to which a value must look like one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Likeness {

@@ -49,7 +49,7 @@ impl Begin {
 pub(super) struct Scope {
     /// Of this graph only.
     pub(super) graph: Option<Arc<str>>,
-    /// What is told of the chat of this label, and nothing else.
+    /// The news of the chat of this label, and nothing else.
     pub(super) chat: Option<Arc<str>>,
     /// With `reload`, as `/events` of the seed.
     pub(super) is_seed: bool,
