@@ -1,9 +1,11 @@
 //! Programs of others that `.ci/install` installs for tests.
 
 use std::{
+    collections::BTreeSet,
     env,
     io::{self, Write as _},
     path::PathBuf,
+    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
@@ -25,8 +27,12 @@ pub fn peer(path: &str) -> PathBuf {
     peer
 }
 
-/// Says which test wants a program of others, and how long it took until that was there. Unlike `println!`, this is not captured.
+/// Says which test wants a program of others, and how long it took until that was there, once for each. Unlike `println!`, this is not captured.
 pub fn announce(program: &str, took: Duration) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !SAID.lock().is_ok_and(|mut said| said.insert(program.to_owned())) {
+        return;
+    }
     let test = thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(io::stderr(), "-- {test} wants {program}: it is there after {:.1} s", took.as_secs_f32());
 }

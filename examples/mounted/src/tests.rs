@@ -81,7 +81,7 @@ async fn it_ends_while_a_stream_is_open() {
     assert!(tokio::task::spawn_blocking(move || lines.any(|line| line == "event: bye")).await.expect("a goodbye"));
 }
 
-// Wrong tokens of one address close the door to that address alone.
+// Wrong tokens of one address close the door to that address alone, and to no right token.
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_are_told_apart_by_their_addresses() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -100,5 +100,6 @@ async fn clients_are_told_apart_by_their_addresses() {
     for _ in 0..10 {
         assert_eq!(ask([127, 0, 0, 9], "wrong").await, 401);
     }
-    assert_eq!((ask([127, 0, 0, 9], TOKEN).await, ask([127, 0, 0, 2], TOKEN).await), (429, 200));
+    assert_eq!((ask([127, 0, 0, 9], "wrong").await, ask([127, 0, 0, 2], "wrong").await), (429, 401));
+    assert_eq!((ask([127, 0, 0, 9], TOKEN).await, ask([127, 0, 0, 2], TOKEN).await), (200, 200));
 }

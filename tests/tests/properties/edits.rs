@@ -132,6 +132,7 @@ fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
     ]);
     let changed: Vec<&String> = original.keys().filter(|path| files.get(*path) != original.get(*path)).collect();
     match kind {
+        "mend" if rng.chance(40) => *files = original.clone(),
         "mend" if !changed.is_empty() => {
             let path = (*rng.pick(&changed)).clone();
             files.insert(path.clone(), original[&path].clone());

@@ -74,12 +74,16 @@ const WORDS: [&str; 33] = [
     "recursive",
 ];
 
+/// Returns the place of the first tag from `at` on.
+fn next_tag(text: &str, at: usize) -> Option<usize> {
+    text[at..].match_indices('{').map(|(open, _)| at + open).find(|open| matches!(text.as_bytes().get(open + 1), Some(b'{' | b'%' | b'#')))
+}
+
 /// Returns the paths in the tags of a text and their places in it.
 pub(crate) fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
     let (mut found, mut locals) = (Vec::new(), Vec::new());
     let mut at = 0;
-    while let Some(open) = text[at..].find("{{").into_iter().chain(text[at..].find("{%")).chain(text[at..].find("{#")).min() {
-        let open = at + open;
+    while let Some(open) = next_tag(text, at) {
         let closing = match &text.as_bytes()[open + 1] {
             b'{' => "}}",
             b'%' => "%}",

@@ -29,7 +29,10 @@ struct Verdict {
 
 impl Gate {
     fn new() -> Self {
-        Self(Flow::copy("toolflow"))
+        let flow = Flow::copy("toolflow");
+        // The risk is that of the prompt alone.
+        flow.edit("_skills/tidy_logs.md", "risk: 5\n", "");
+        Self(flow)
     }
 
     /// A score that was taken so many seconds before now.

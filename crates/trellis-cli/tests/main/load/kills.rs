@@ -20,6 +20,8 @@ use crate::{sandbox::Sandbox, serve::Serving, servers};
 const TIME: Duration = Duration::from_secs(10);
 /// Kills, however slow the machine is.
 const LEAST: usize = 5;
+/// The time for some turns between two kills.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Clients at once.
 const CLIENTS: usize = 64;
 /// Clients that follow a session of another one.
@@ -81,7 +83,7 @@ struct Done {
     again: usize,
 }
 
-fn walk(ports: &[u16], number: usize, is_over: &AtomicBool) -> Done {
+fn walk(ports: &[u16], number: usize, is_over: &AtomicBool, taken: &AtomicUsize) -> Done {
     let mut client = Client::new(ports, Serving::TOKEN);
     let session = format!("s{number}");
     let begun = client.ask("/api/sessions", &[("idempotency-key", &session)], Some(&json!({ "id": session })));
@@ -90,6 +92,7 @@ fn walk(ports: &[u16], number: usize, is_over: &AtomicBool) -> Done {
         let word = format!("w{}", words.len());
         client.turn(&session, &format!("{session}-{word}"), &mut seq, &word);
         words.push(word);
+        taken.fetch_add(1, Ordering::Relaxed);
     }
     Done { session, seq, words, again: client.again }
 }
@@ -99,17 +102,24 @@ fn survives(name: &str, store: impl FnOnce(&Sandbox) -> String) {
     let kills: Option<usize> = std::env::var("KILLS").ok().map(|kills| kills.parse().unwrap());
     let servers = Arc::new(Mutex::new(Servers::start(store)));
     let ports = servers.lock().unwrap().ports;
-    let is_over = Arc::new(AtomicBool::new(false));
+    let (is_over, taken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let walkers: Vec<_> = (0..CLIENTS)
         .map(|number| {
-            let is_over = Arc::clone(&is_over);
-            thread::spawn(move || walk(&ports, number, &is_over))
+            let (is_over, taken) = (Arc::clone(&is_over), Arc::clone(&taken));
+            thread::spawn(move || walk(&ports, number, &is_over, &taken))
         })
         .collect();
     let began = Instant::now();
     let mut killed = 0;
     while kills.map_or(began.elapsed() < TIME || killed < LEAST, |kills| killed < kills) {
-        thread::sleep(Duration::from_millis(200 + random(900)));
+        // A server that is killed while it starts has taken nothing: each kill comes after some turns.
+        let enough = taken.load(Ordering::Relaxed) + CLIENTS / 4;
+        let waits = Instant::now();
+        while taken.load(Ordering::Relaxed) < enough {
+            assert!(waits.elapsed() < PATIENCE, "{name}: after {killed} kills, no more turns are taken");
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(random(900)));
         servers.lock().unwrap().kill(usize::try_from(random(2)).unwrap());
         killed += 1;
     }

@@ -34,10 +34,18 @@ impl Model {
         Chain { ready, passed }
     }
 
-    /// A provider to which somebody gave an address here, and nothing else that it needs: another one must not answer in its place.
+    /// The variable by which somebody gave an address to a provider of the chain, if nothing of the chain answers there: another provider must not answer
+    /// in its place. One that answers there without a key is not another one.
+    pub(super) fn unanswered_variable(&self, place: usize) -> Option<&str> {
+        let variable = self.chain[place].variable()?;
+        let answers = |link: &ChainLink| link.variable() == Some(variable) && link.ready(&self.secrets).is_ok();
+        (!self.chain.iter().any(answers)).then_some(variable)
+    }
+
+    /// A provider to which somebody gave an address here, and nothing else that it needs.
     pub(super) fn half_set_up(&self) -> Option<Obstacle> {
-        self.chain.iter().find_map(|link| {
-            let (variable, missing) = (link.variable()?, link.ready(&self.secrets).err()?);
+        self.chain.iter().enumerate().find_map(|(place, link)| {
+            let (variable, missing) = (self.unanswered_variable(place)?, link.ready(&self.secrets).err()?);
             let name = &link.provider.name;
             let why = format!("the provider `{name}` has an address, by `{variable}`, and is not set up otherwise: {missing}");
             Some(Obstacle::new("model.role", why).help(format!("set what is missing, or unset `{variable}`")).about(name))

@@ -97,7 +97,7 @@ impl Binding for Model {
                 Err(missing) => {
                     let name = &link.provider.name;
                     let why = format!("the provider `{name}` is not set up");
-                    let is_replaced = last_ready.is_some_and(|last| last > place) && link.variable().is_none();
+                    let is_replaced = last_ready.is_some_and(|last| last > place) && self.unanswered_variable(place).is_none();
                     let severity = if is_replaced { Severity::Info } else { Severity::Error };
                     found.push(Obstacle { severity, ..Obstacle::new("model.role", why).help(missing).about(name) });
                 }
