@@ -74,7 +74,7 @@ export class Server {
   }
 
   at(address) {
-    this.address = address.split("/#")[0];
+    this.address = address.split("#")[0].replace(/\/$/, "");
     this.port = Number(this.address.split(":").at(-1));
     return this;
   }

@@ -206,7 +206,9 @@ impl<C: Console> Runner<C> {
         let mut others = Some(others);
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
-            if let Some(others) = others.take() {
+            let beside = others.take();
+            let is_grouped = self.console.groups_questions();
+            if let Some(others) = beside.filter(|_| is_grouped) {
                 let before = self.branches.before_question(others);
                 self.say(before).await?;
                 self.console.note(Note::Awaiting(others)).await?;
@@ -217,6 +219,10 @@ impl<C: Console> Runner<C> {
             }
             self.console.about(child, child.and_then(|child| self.branches.name(child)));
             self.console.ask(awaited, Asking { left, again, seq }).await?;
+            if let Some(others) = beside.filter(|_| !is_grouped) {
+                self.console.note(Note::Awaiting(others)).await?;
+                self.console.about(child, child.and_then(|child| self.branches.name(child)));
+            }
             again = true;
             let heard = match self.held.pop() {
                 Some(signal) => Heard::Signal(signal),

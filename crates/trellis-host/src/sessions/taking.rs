@@ -72,7 +72,7 @@ impl Sessions {
             (_, Reply::Input(Input::Result(result))) if running.session.has_settled_late(&result.id) => {}
             // That it is its client's to give was judged before.
             (_, Reply::Input(Input::Result(result)))
-                if !running.pending(&result.id).is_some_and(|(child, _)| running.question_before(child.as_ref()).is_some()) =>
+                if running.pending(&result.id).is_none_or(|(child, _)| running.question_before(child.as_ref()).is_none()) =>
             {
                 let call = running.pending(&result.id);
                 running.session.send_result(result.clone())?;

@@ -251,7 +251,10 @@ impl Cell {
                 driving.abort();
                 return told;
             }
-            "delayed" if self.is_bound() => drop(sessions.drive(Drive::WhatIsDue, |_| {}).await.unwrap()),
+            "delayed" if self.is_bound() => {
+                sessions.drive(Drive::WhatIsDue, |_| {}).await.unwrap();
+                sessions.resume(&id()).await.unwrap();
+            }
             "delayed" => fails(&sessions, &turn).await,
             "paused" => sessions.pause(&id()).unwrap(),
             "left" => {

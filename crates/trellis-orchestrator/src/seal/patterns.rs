@@ -121,7 +121,7 @@ impl Patterns {
         let mut is_near = move |near: &Arc<LazyRegex>| *known.entry(Arc::as_ptr(near)).or_insert_with(|| near.get().is_match(text));
         self.list
             .iter()
-            .filter(move |pattern| pattern.near.as_ref().is_none_or(|near| is_near(near)))
+            .filter(move |pattern| pattern.near.as_ref().is_none_or(&mut is_near))
             .flat_map(move |pattern| pattern.find(text))
     }
 

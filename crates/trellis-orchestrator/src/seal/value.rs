@@ -151,7 +151,7 @@ pub(super) fn is_value(text: &str, range: &Range<usize>, kind: SecretKind, liken
     match (kind, likeness) {
         (_, Likeness::Form) => true,
         (_, Likeness::Long) => value.is_ascii() && value.len() >= 16 && digits >= 2 && letters >= 4 && !value.contains("://"),
-        (_, Likeness::Strong) => value.chars().count() >= 6 && (digits > 0 && letters > 0 || digits > 0 && signs > 0),
+        (_, Likeness::Strong) => value.chars().count() >= 6 && digits > 0 && letters + signs > 0,
         (SecretKind::Password, Likeness::Sign) if is_worded => signs > 0 || !value.starts_with(|first: char| first.is_ascii_digit()),
         (SecretKind::Password, Likeness::Words) if is_worded => signs > 0 || ends_in_digit,
         (SecretKind::Password, Likeness::Sign) => {

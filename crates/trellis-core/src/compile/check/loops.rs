@@ -54,7 +54,8 @@ fn uninterrupted<'p>(cfg: &Cfg<'p>) -> Option<Cfg<'p>> {
 fn is_interrupt(program: &Program, point: PointIndex, on: &Outcome) -> bool {
     let node = program.node(program.point(point).node);
     let calls = node.gate == Some(point) || matches!(node.role, Role::Act(_));
-    calls && matches!(on, Outcome::Signal(name) if name.as_str() == SignalName::INTERRUPT) || (calls && *on == Outcome::AnySignal)
+    let ends = matches!(on, Outcome::Signal(name) if name.as_str() == SignalName::INTERRUPT) || *on == Outcome::AnySignal;
+    calls && ends
 }
 
 /// Returns whether the file of a point's node has mistakes: one of its edges may have been lost to them.

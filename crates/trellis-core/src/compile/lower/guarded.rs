@@ -190,7 +190,8 @@ impl<'d> Lowering<'d> {
         let is_closed =
             || self.graphs[graph as usize].syntax.project(|project| project.inputs.as_ref()).is_some_and(|inputs| is_closed(&inputs.value));
         // Of a name that may be another one by chance, a host may know more.
-        (near.as_ref().is_some_and(|near| near.is_only) || is_closed()).then(|| Diagnostic::new(Code::UnsetKey, path, name.span, message).meant(name.span, near, help))
+        (near.as_ref().is_some_and(|near| near.is_only) || is_closed())
+            .then(|| Diagnostic::new(Code::UnsetKey, path, name.span, message).meant(name.span, near, help))
     }
 
     /// Returns whether a node of a graph sets a key, or its `inputs` name it: `locale` itself only reads it.
