@@ -79,6 +79,8 @@ export async function takeTokenOfAddress(): Promise<void> {
   }
   const { given, view } = read(written);
   history.replaceState(null, "", `#${view}`);
-  // Without another one, requests show that it is refused.
-  if (!(await takeToken(given))) token.value = kept ?? given;
+  if (await takeToken(given)) return;
+  token.value = kept ?? given;
+  // Nothing is asked with a token that is not known: too many wrong ones are refused for that alone.
+  isRefused.value = kept === null;
 }
