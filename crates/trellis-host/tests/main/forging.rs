@@ -25,7 +25,8 @@ const PHASES: [&str; 10] = ["due", "policy", "held", "approved", "running", "del
 
 /// For each call and phase, the answer to a client: `taken`, `late` (recorded, and moves nothing), or the reason of the refusal: `here` (it is carried
 /// out here), `held` (it waits for an approval), `delayed` (it waits before its next attempt), `nobody` (nobody was asked to carry it out), `foreign`
-/// (the session knows no such call), `ended`. There is no such phase of a call where the table has `-`.
+/// (the session knows no such call), `ended`. There is no such phase of a call where the table has `-`: no call
+/// of a child is tried again whose author lets it fail.
 const TABLE: &str = "
                         | due   | policy | held | approved | running | delayed | paused | asked   | left   | ended
 bound                   | here  | here   | held | here     | here    | delayed | here   | -       | here   | ended
@@ -38,7 +39,7 @@ whole with held part    | held  | -      | held | taken    | -       | -       |
 whole of unbound parts  | taken | held   | held | taken    | -       | delayed | taken  | taken   | nobody | ended
 each with bound part    | here  | here   | here | here     | here    | -       | here   | -       | nobody | ended
 each of unbound parts   | taken | held   | held | taken    | -       | -       | taken  | taken   | nobody | ended
-graph with child        | here  | here   | held | here     | here    | delayed | here   | -       | nobody | ended
+graph with child        | here  | here   | held | here     | here    | -       | here   | -       | nobody | ended
 graph for its client    | taken | held   | held | taken    | -       | delayed | taken  | taken   | late   | ended
 bound part              | here  | here   | held | here     | here    | delayed | here   | -       | here   | ended
 unbound part            | taken | held   | held | taken    | taken   | delayed | taken  | taken   | late   | ended

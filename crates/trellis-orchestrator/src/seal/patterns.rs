@@ -119,10 +119,7 @@ impl Patterns {
     pub(super) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (SecretKind, Range<usize>)> + 't {
         let mut known: BTreeMap<*const LazyRegex, bool> = BTreeMap::new();
         let mut is_near = move |near: &Arc<LazyRegex>| *known.entry(Arc::as_ptr(near)).or_insert_with(|| near.get().is_match(text));
-        self.list
-            .iter()
-            .filter(move |pattern| pattern.near.as_ref().is_none_or(&mut is_near))
-            .flat_map(move |pattern| pattern.find(text))
+        self.list.iter().filter(move |pattern| pattern.near.as_ref().is_none_or(&mut is_near)).flat_map(move |pattern| pattern.find(text))
     }
 
     /// The patterns in the order of the file.
