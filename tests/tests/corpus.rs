@@ -7,10 +7,7 @@ use trellis_project::Project;
 use trellis_project::sheet::{BlockKind, Case};
 use trellis_tests::harness::{case::read_sheet, run::markdown_files};
 
-use crate::repository;
-
-/// Codes that only a host reports, or only on request.
-const HOST_ONLY: [Code; 4] = [Code::MissingFile, Code::SqlSyntax, Code::UnboundTool, Code::UncheckedRead];
+use crate::{HOST_ONLY, repository};
 
 fn cases(folder: &str) -> Vec<Case> {
     let read = |path: &Path| read_sheet(path).unwrap_or_else(|error| panic!("{error}"));

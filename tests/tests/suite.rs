@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, thread};
 use trellis_core::Code;
 use trellis_tests::harness::{Findings, Mode, run_file, run_tree};
 
-use crate::repository;
+use crate::{HOST_ONLY, repository};
 
 /// The findings of README and docs.
 fn docs_findings() -> Findings {
@@ -25,9 +25,6 @@ fn mode(path: &Path) -> Mode {
     let code = path.file_stem().and_then(|name| Code::named(&name.to_string_lossy()));
     code.filter(|_| in_pages).map_or(Mode::Suite, Mode::Page)
 }
-
-/// Codes that the compiler never reports: findings that somebody has to ask for, tested with the program.
-const HOST_ONLY: [Code; 4] = [Code::UnboundTool, Code::UncheckedRead, Code::MissingFile, Code::SqlSyntax];
 
 #[test]
 fn the_language_in_short_is_whole_and_short() {

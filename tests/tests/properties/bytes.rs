@@ -11,7 +11,7 @@ use trellis_tests::harness::{
 };
 
 use super::{coverage::Coverage, rng::Rng, share::Share};
-use crate::repository;
+use crate::{HOST_ONLY, repository};
 
 /// Damaged graphs in all.
 const MUTANTS: u64 = 62_500;
@@ -113,8 +113,7 @@ fn damaged_graphs_compile_or_say_why() {
             assert!(flaws.is_empty(), "{}\n{}", flaws.join("\n"), shown(&files));
         }
     }
-    let of_host = [Code::MissingFile, Code::SqlSyntax, Code::UnboundTool, Code::UncheckedRead];
-    let codes: Vec<&str> = Code::ALL.iter().filter(|code| !of_host.contains(code)).map(|code| code.as_str()).collect();
+    let codes: Vec<&str> = Code::ALL.iter().filter(|code| !HOST_ONLY.contains(code)).map(|code| code.as_str()).collect();
     coverage.assert("code", &codes, share.least(100));
 }
 

@@ -51,9 +51,9 @@ fn misspelt(text: &str) -> Option<String> {
 /// A file with one more key.
 fn keyed(text: &str, line: &str) -> Option<String> {
     let key = line.split(':').next().unwrap_or_default();
-    // Before an `allow`, a line would change what that is about.
-    let is_free = text.starts_with("---\n") && !text.contains(&format!("\n{key}:")) && !text.contains("trellis: allow(");
-    is_free.then(|| text.replacen("---\n", &format!("---\n{line}\n"), 1))
+    let is_free = text.starts_with("---\n") && !text.contains(&format!("\n{key}:"));
+    // Behind all keys, since an `allow` is about the key that follows it.
+    is_free.then(|| text.replacen("\n---\n", &format!("\n{line}\n---\n"), 1))
 }
 
 fn text(file: &Source) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! Sessions that are kept: they go on in another run, and wake by themselves.
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, soon};
 
 const ASKS: &[(&str, &str)] = &[
     ("start.md", "---\ninput_type: text\nsave_to: name\nto: again\n---\nYour name?\n"),
@@ -270,14 +270,6 @@ fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
     assert_eq!(crate::sandbox::finish(child).code, Some(130));
     let tool = std::fs::read_to_string(pid).unwrap();
     assert!(soon(|| !std::path::Path::new("/proc").join(tool.trim()).exists()), "the tool is still there");
-}
-
-/// Waits for something to hold.
-fn soon(mut holds: impl FnMut() -> bool) -> bool {
-    (0..12_000).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        holds()
-    })
 }
 
 #[test]

@@ -109,6 +109,14 @@ pub(crate) fn finish(child: Child) -> Ran {
     Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
 }
 
+/// Waits for something to hold.
+pub(crate) fn soon(mut holds: impl FnMut() -> bool) -> bool {
+    (0..12_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        holds()
+    })
+}
+
 /// A graph in which three files are wrong.
 pub(crate) const THREE_MISTAKES: &[(&str, &str)] = &[
     (

@@ -132,6 +132,11 @@ fn check_host_names_unknown_secrets_and_those_of_one_variable() {
     assert!(
         found.iter().any(|found| found.starts_with("the secrets `api-key` and `api.key` share one variable, `TRELLIS_SECRET_API_KEY`"))
     );
+    let start = std::fs::read_to_string(sandbox.path().join("start.md")).unwrap();
+    sandbox.write("bad.md", start.replace("api.key", "Bad/Name").as_bytes());
+    let ran = sandbox.trellis(&["check", "."]);
+    assert!(ran.code == Some(1) && ran.out.contains("`Bad/Name` can be the name of no secret"), "{ran:?}");
+    std::fs::remove_file(sandbox.path().join("bad.md")).unwrap();
     let ran = sandbox.trellis(&["check", "--host", "."]);
     assert!(ran.out.contains("the secret `api.key` is not known here") && ran.out.contains("set `TRELLIS_SECRET_API_KEY`"), "{}", ran.out);
 }

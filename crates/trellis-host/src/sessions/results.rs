@@ -105,11 +105,11 @@ impl RunningSession {
         let states = std::iter::once(&here.state).chain(here.children.values().map(|child| &child.here.state));
         let left = states.flat_map(|state| state.abandoned.iter()).find(|left| left.id == *id && !left.is_settled);
         let Some(left) = left else { return ResultOwner::Engine };
-        if here.unasked.contains(id) {
-            return ResultOwner::Nobody(NotYours::NotAsked, None);
+        if self.bindings.binds_at(self.session.engine().inspect(), &left.node, &left.tool) {
+            return ResultOwner::Nobody(NotYours::CarriedOutHere, None);
         }
-        match self.bindings.binds_at(self.session.engine().inspect(), &left.node, &left.tool) {
-            true => ResultOwner::Nobody(NotYours::CarriedOutHere, None),
+        match here.unasked.contains(id) {
+            true => ResultOwner::Nobody(NotYours::NotAsked, None),
             false => ResultOwner::Engine,
         }
     }

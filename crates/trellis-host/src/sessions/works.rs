@@ -220,17 +220,21 @@ impl Sessions {
             verdict = self.decided(slot, &call, &site.context) => verdict,
             () = caller.cancel().cancelled() => return Carried::Left,
         };
-        let holds = match verdict {
-            Verdict::Allow => is_held,
-            Verdict::Hold => true,
+        let (holds, elsewhere) = match verdict {
+            Verdict::Allow => (is_held, None),
+            Verdict::Hold => (true, None),
+            // Whoever carries a call out, an approval that it needs comes first.
+            Verdict::Elsewhere(why) => (is_held, Some(why)),
             Verdict::Deny(why) => return done(ToolOutcome::Denied(why)),
             Verdict::Answer { outcome, meta } => {
                 return Carried::Done(Box::new(ToolResult::new(call.id.clone(), outcome).with_meta(meta)));
             }
-            Verdict::Elsewhere(why) => return Carried::Elsewhere(why),
         };
         if holds && !site.approved && !self.policy.approve_all {
             return Carried::Held;
+        }
+        if let Some(why) = elsewhere {
+            return Carried::Elsewhere(why);
         }
         if matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs {
             self.tell_in(slot, child.as_ref(), SessionEvent::Calling(Arc::clone(&call)));

@@ -14,14 +14,16 @@ use std::{
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::{sandbox::Sandbox, serve::Serving, servers};
+use crate::{
+    sandbox::{Sandbox, soon},
+    serve::Serving,
+    servers,
+};
 
 /// The time for each store, if no number of kills is asked for.
 const TIME: Duration = Duration::from_secs(10);
 /// Kills, however slow the machine is.
 const LEAST: usize = 5;
-/// The time for some turns between two kills.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Clients at once.
 const CLIENTS: usize = 64;
 /// Clients that follow a session of another one.
@@ -114,11 +116,7 @@ fn survives(name: &str, store: impl FnOnce(&Sandbox) -> String) {
     while kills.map_or(began.elapsed() < TIME || killed < LEAST, |kills| killed < kills) {
         // A server that is killed while it starts has taken nothing: each kill comes after some turns.
         let enough = taken.load(Ordering::Relaxed) + CLIENTS / 4;
-        let waits = Instant::now();
-        while taken.load(Ordering::Relaxed) < enough {
-            assert!(waits.elapsed() < PATIENCE, "{name}: after {killed} kills, no more turns are taken");
-            thread::sleep(Duration::from_millis(10));
-        }
+        assert!(soon(|| taken.load(Ordering::Relaxed) >= enough), "{name}: after {killed} kills, no more turns are taken");
         thread::sleep(Duration::from_millis(random(900)));
         servers.lock().unwrap().kill(usize::try_from(random(2)).unwrap());
         killed += 1;

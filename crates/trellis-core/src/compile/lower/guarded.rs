@@ -186,12 +186,12 @@ impl<'d> Lowering<'d> {
     ) -> Option<Diagnostic> {
         let mut candidates: Vec<&str> = self.keys(graph).iter().copied().filter(|key| **key != *name.value).collect();
         candidates.sort_unstable();
-        let near = near(&name.value, candidates);
+        // A name that is another one by chance alone may be known to a host.
+        let is_slip = candidates.iter().any(|key| near(&name.value, [*key]).is_some_and(|near| near.is_only));
         let is_closed =
             || self.graphs[graph as usize].syntax.project(|project| project.inputs.as_ref()).is_some_and(|inputs| is_closed(&inputs.value));
-        // Of a name that may be another one by chance, a host may know more.
-        (near.as_ref().is_some_and(|near| near.is_only) || is_closed())
-            .then(|| Diagnostic::new(Code::UnsetKey, path, name.span, message).meant(name.span, near, help))
+        let near = near(&name.value, candidates);
+        (is_slip || is_closed()).then(|| Diagnostic::new(Code::UnsetKey, path, name.span, message).meant(name.span, near, help))
     }
 
     /// Returns whether a node of a graph sets a key, or its `inputs` name it: `locale` itself only reads it.

@@ -122,9 +122,7 @@ impl SqlQuery {
                 store_error(format!("`{shown}` cannot be used: {error}"))
             }
             Some(ErrorCode::ReadOnly) => final_error("sql", "the statement writes; only a binding with `write: true` may"),
-            Some(ErrorCode::AuthorizationForStatementDenied) => {
-                final_error("sql", "attaching other files, pragmas and extensions are not allowed here")
-            }
+            Some(ErrorCode::AuthorizationForStatementDenied) => final_error("sql", NOT_ALLOWED),
             _ => final_error("sql", error.to_string()),
         }
     }
@@ -168,6 +166,9 @@ impl Tool for SqlQuery {
 /// Steps of SQLite that the statements of a check may take.
 const MAX_CHECK_STEPS: i32 = 5_000_000;
 
+/// The reason for the refusal of a statement that looks beyond its file.
+const NOT_ALLOWED: &str = "attaching other files, pragmas and extensions are not allowed here";
+
 /// Returns the first mistake of a statement over an empty database in memory that `init` made, or of `init` itself: its byte, if it is known, and why.
 pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str) -> Option<(Option<usize>, String)> {
     let mut connection = Connection::open_in_memory().ok()?;
@@ -179,6 +180,7 @@ pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str) -> Option<(Opti
     };
     connection.progress_handler(1000, Some(stop)).ok()?;
     let why = |error: rusqlite::Error, text: &str| match error {
+        error if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => Some((None, NOT_ALLOWED.to_owned())),
         rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
             let at = text.find(&*sql).zip(usize::try_from(offset).ok()).map(|(start, offset)| start + offset);
             Some((at, msg))
