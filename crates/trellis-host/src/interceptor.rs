@@ -22,7 +22,8 @@ pub enum Verdict {
     },
     /// It waits for an approval.
     Hold,
-    /// It does not run here: the client is asked for its result, and where no client can be asked it fails with this message.
+    /// It does not run here: the client is asked for its result, after the approval that the graph or its policy wants; where no client can be asked it
+    /// fails with this message.
     Elsewhere(String),
 }
 

@@ -229,6 +229,7 @@ impl Cell {
             "due" => return self.give(&self.sessions(), who, call).await,
             "approved" => {
                 let mut turn = turn;
+                assert!(held(&turn).is_some(), "{}: nobody is asked to carry it out before it is approved: {:?}", self.call, turn.stop);
                 while let Some(call) = held(&turn) {
                     turn = sessions.send(&id(), Reply::Approve { call: Some(call), yes: true }).await.unwrap();
                 }

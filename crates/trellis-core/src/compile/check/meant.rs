@@ -12,6 +12,7 @@ use crate::{
         severity::Severities,
     },
     diagnostic::{Code, Diagnostic, nearest},
+    id::NodeId,
     program::Node,
 };
 
@@ -45,7 +46,8 @@ pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'
         };
         // A file that nothing else leads to may be no node for that reason alone.
         let files = program.documents.iter().map(|document| last(document.path.rsplit_once('.').map_or(&*document.path, |(id, _)| id)));
-        if !program.nodes().iter().any(|node| is_like(node)) && nearest(written, files).is_none() {
+        // And a slip of `fail` or `rollback` means no node.
+        if !program.nodes().iter().any(|node| is_like(node)) && nearest(written, files.chain(NodeId::RESERVED)).is_none() {
             return None;
         }
         hinted.extend(unreachable.iter().filter(|node| is_like(node)));
