@@ -1,7 +1,6 @@
 /**
- * How large and how quick the studio is. Sizes must be within their budgets. A time may be ten times its budget: tests run a program that is not
- * optimised, and share its processors with others. `STRICT=1` takes it at its word, and measures besides what takes minutes: 10,000 nodes, 10,000
- * records, 1,000 turns.
+ * How large the studio is. `STRICT=1`, of the program as it is published on a quiet machine, measures besides how quick it is and what it keeps in
+ * memory, also with 10,000 nodes, 10,000 records and 1,000 turns.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +12,6 @@ import { large, LONG } from "./graphs.mjs";
 import { asked, folderOf, launch, newContext, Server, TOKEN, visit } from "./harness.mjs";
 
 const STRICT = process.env.STRICT !== undefined;
-const SLACK = STRICT ? 1 : 10;
 
 /** A session that asks the same again and again. */
 const ROUND = {
@@ -29,11 +27,10 @@ function median(times) {
 
 const folder = folderOf([], { ...large(100), ...ROUND });
 const server = await new Server(folder).start();
-const browser = await launch();
 let exceeded = 0;
 
-function hold(what, value, most, unit, slack = 1) {
-  const isWithin = value <= most * slack;
+function hold(what, value, most, unit) {
+  const isWithin = value <= most;
   if (!isWithin) exceeded += 1;
   console.log(`${isWithin ? "within " : "BEYOND "} ${what}: ${value.toFixed(1)} ${unit} (${most})`);
 }
@@ -43,22 +40,6 @@ for (const [file, most] of [["studio.js", 60], ["studio.css", 10]]) {
   const text = await (await fetch(`${server.address}/${file}`)).text();
   hold(file, zlib.gzipSync(text).length / 1024, most, "KB");
 }
-
-// First paint, and a graph of a hundred nodes that can be used.
-const paints = [];
-const usable = [];
-for (let run = 0; run < 5; run += 1) {
-  const context = await newContext(browser, { viewport: { width: 1440, height: 900 } });
-  const page = await context.newPage();
-  await page.addInitScript((token) => localStorage.setItem("trellis-token", token), TOKEN);
-  await page.goto(`${server.address}/#/g/large`);
-  await page.locator(".node").first().waitFor();
-  usable.push(await page.evaluate(() => performance.now()));
-  paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0));
-  await context.close();
-}
-hold("first paint", median(paints), 300, "ms", SLACK);
-hold("100 nodes usable", median(usable), 500, "ms", SLACK);
 
 /** Presses Enter, and returns the time until the answer stands in the talk. */
 const answered = (page) =>
@@ -86,31 +67,6 @@ const answered = (page) =>
         });
       }),
   );
-
-// From a key to the next question.
-await server.session("round", "keys");
-const walk = await visit(browser, server, "/s/keys");
-await asked(walk, "And then?");
-const keys = [];
-for (let turn = 0; turn < 15; turn += 1) keys.push(await answered(walk));
-hold("key to next question", median(keys), 60, "ms", SLACK);
-await walk.context().close();
-
-// From a save to the drawing.
-const file = path.join(folder, "large/end.md");
-const drawn = await visit(browser, server, "/g/large");
-await drawn.locator(".node").first().waitFor();
-const saves = [];
-for (let save = 0; save < 5; save += 1) {
-  const names = drawn.locator(".outline-node", { hasText: `end${save}` });
-  const began = Date.now();
-  fs.writeFileSync(path.join(folder, `large/end${save}.md`), "A new end.\n");
-  fs.writeFileSync(file, `---\nto: end${save}\n---\nIt goes on.\n`);
-  await names.first().waitFor();
-  saves.push(Date.now() - began);
-}
-hold("save to drawing", median(saves), 150, "ms", SLACK);
-await drawn.context().close();
 
 /** The bytes of the heap, once what nobody holds is gone. */
 async function heap(page) {
@@ -146,6 +102,48 @@ async function frames(page) {
 }
 
 if (STRICT) {
+  const browser = await launch();
+  // First paint, and a graph of a hundred nodes that can be used.
+  const paints = [];
+  const usable = [];
+  for (let run = 0; run < 5; run += 1) {
+    const context = await newContext(browser, { viewport: { width: 1440, height: 900 } });
+    const page = await context.newPage();
+    await page.addInitScript((token) => localStorage.setItem("trellis-token", token), TOKEN);
+    await page.goto(`${server.address}/#/g/large`);
+    await page.locator(".node").first().waitFor();
+    usable.push(await page.evaluate(() => performance.now()));
+    paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0));
+    await context.close();
+  }
+  hold("first paint", median(paints), 300, "ms");
+  hold("100 nodes usable", median(usable), 500, "ms");
+
+  // From a key to the next question.
+  await server.session("round", "keys");
+  const walk = await visit(browser, server, "/s/keys");
+  await asked(walk, "And then?");
+  const keys = [];
+  for (let turn = 0; turn < 15; turn += 1) keys.push(await answered(walk));
+  hold("key to next question", median(keys), 60, "ms");
+  await walk.context().close();
+
+  // From a save to the drawing.
+  const file = path.join(folder, "large/end.md");
+  const drawn = await visit(browser, server, "/g/large");
+  await drawn.locator(".node").first().waitFor();
+  const saves = [];
+  for (let save = 0; save < 5; save += 1) {
+    const names = drawn.locator(".outline-node", { hasText: `end${save}` });
+    const began = Date.now();
+    fs.writeFileSync(path.join(folder, `large/end${save}.md`), "A new end.\n");
+    fs.writeFileSync(file, `---\nto: end${save}\n---\nIt goes on.\n`);
+    await names.first().waitFor();
+    saves.push(Date.now() - began);
+  }
+  hold("save to drawing", median(saves), 150, "ms");
+  await drawn.context().close();
+
   const huge = folderOf([], { ...large(10_000), ...LONG });
   const far = await new Server(huge).start();
   const { seq } = await far.session("long", "long");
@@ -173,9 +171,9 @@ if (STRICT) {
   const before = await heap(leak);
   for (let turn = 0; turn < 1000; turn += 1) await answered(leak);
   hold("growth of the heap over 1,000 turns", (await heap(leak)) - before, 5, "MB");
+  await browser.close();
 }
 
-await browser.close();
 await server.kill();
 fs.rmSync(folder, { recursive: true, force: true });
 assert.equal(exceeded, 0, "a budget is exceeded");
