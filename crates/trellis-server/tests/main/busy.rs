@@ -1,7 +1,11 @@
 //! Sessions that work by themselves: told so, waited for, paused, taken up after a crash.
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    collections::BTreeSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -234,11 +238,12 @@ const KITCHEN: &[(&str, &str)] = &[
     ("kitchen/end.md", "---\n---\nDone.\n"),
 ];
 
-static STARTED: Notify = Notify::const_new();
+/// Sessions whose cake is in the oven. Tests that run side by side share it: each has sessions of its own.
+static STARTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 fn started(bindings: Bindings) -> Bindings {
-    let bindings = bindings.function_async("bake", |_, _| async {
-        STARTED.notify_one();
+    let bindings = bindings.function_async("bake", |context, _| async move {
+        STARTED.lock().unwrap().insert(context.session.to_string());
         std::future::pending::<()>().await;
         Ok(Value::Null)
     });
@@ -254,7 +259,9 @@ async fn baking(stand: &Stand, id: &str) {
     let path = format!("/api/sessions/{id}/turns");
     let running = stand.with("POST", &path, &[("prefer", "wait=0")], Some(&json!({ "input": "plum" }))).await;
     assert_eq!(running.stop(), "RUNNING");
-    STARTED.notified().await;
+    while !STARTED.lock().unwrap().contains(id) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 fn texts(turn: &serde_json::Value) -> Vec<&str> {
@@ -289,7 +296,7 @@ async fn a_signal_that_stops_a_call_is_answered_with_what_is_said() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_that_leads_into_another_call_is_answered_while_that_runs() {
     let stand = Stand::on(KITCHEN, Terms { functions: started, ..Terms::default() }).await;
-    for (id, wait) in [("ana", "wait=0"), ("bea", "wait=1")] {
+    for (id, wait) in [("mia", "wait=0"), ("zoe", "wait=1")] {
         baking(&stand, id).await;
         let path = format!("/api/sessions/{id}/turns");
         let tidies = stand.with("POST", &path, &[("prefer", wait)], Some(&json!({ "signal": "tidy" }))).await;
