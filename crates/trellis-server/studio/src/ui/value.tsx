@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 
 import type { Json } from "../api/types";
+import { visible } from "./visible";
 
 /** A value in one line. */
 export function brief(value: Json | undefined, most = 80): string {
@@ -17,7 +18,7 @@ function isFlat(value: Json): boolean {
 
 function Scalar({ value }: { value: Json }): JSX.Element {
   const kind = value === null ? "null" : typeof value;
-  return <code class={`value value-${kind}`}>{typeof value === "string" ? value || '""' : JSON.stringify(value)}</code>;
+  return <code class={`value value-${kind}`}>{typeof value === "string" ? visible(value) || '""' : JSON.stringify(value)}</code>;
 }
 
 /** A value; what lies deeper than `open` is folded. */
@@ -30,18 +31,18 @@ export function Value({ value, open = 2 }: { value: Json; open?: number }): JSX.
       {entries.map(([key, item]) =>
         isFlat(item) ? (
           <div class="entry" key={key}>
-            <dt>{key}</dt>
+            <dt>{visible(key)}</dt>
             <dd>
               <Scalar value={item} />
             </dd>
           </div>
         ) : (
           <div class="entry entry-deep" key={key}>
-            <dt class="unseen">{key}</dt>
+            <dt class="unseen">{visible(key)}</dt>
             <dd>
               <details open={open > 0}>
                 <summary>
-                  <span class="entry-key">{key}</span> <span class="dim">{Array.isArray(item) ? `${item.length} items` : `${Object.keys(item ?? {}).length} keys`}</span>
+                  <span class="entry-key">{visible(key)}</span> <span class="dim">{Array.isArray(item) ? `${item.length} items` : `${Object.keys(item ?? {}).length} keys`}</span>
                 </summary>
                 <Value value={item} open={open - 1} />
               </details>

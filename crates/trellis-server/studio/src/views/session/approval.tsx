@@ -7,6 +7,7 @@ import type { ApprovalQuestion } from "../../api/types";
 import { Args } from "../../ui/args";
 import { useKeys } from "../../ui/keys";
 import { Ticked } from "../../ui/ticked";
+import { visible } from "../../ui/visible";
 
 interface Props {
   question: ApprovalQuestion;
@@ -36,7 +37,7 @@ export function Decision({ question, part, notes = [], isSent, hasKeys = false, 
   });
   return (
     <div class="decision">
-      {question.ask && <p class="decision-ask">{question.ask}</p>}
+      {question.ask && <p class="decision-ask">{visible(question.ask)}</p>}
       <p class="decision-call">
         <code>{question.name}</code>
         {part !== undefined && <span class="dim">part {part}</span>}
