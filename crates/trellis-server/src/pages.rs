@@ -161,6 +161,10 @@ const PAGES: &[(Code, &str)] = &[
         "The store does not answer, so nothing was done. Try again after `Retry-After`; see that the database runs and can be reached.",
     ),
     (
+        Code::Unready,
+        "Something beside the graphs does not work: a service, a channel, or messages that could not be delivered. `detail` names it; mend that.",
+    ),
+    (
         Code::NoProgram,
         "The graph was never without mistakes since the server runs. `GET …/diagnostics` lists them; a save without any is taken up.",
     ),

@@ -6,6 +6,7 @@ use axum::Router;
 use tokio::{net::TcpListener, runtime::Handle};
 
 use crate::{
+    bounds::Bounds,
     elsewhere,
     gate::Tokens,
     http::{self, App, CallsInNeed, ExtraRoute},
@@ -76,6 +77,11 @@ impl Server {
     /// The tokens that it takes.
     pub fn tokens(&self) -> &Tokens {
         &self.app.settings.tokens
+    }
+
+    /// The bounds of its work.
+    pub fn bounds(&self) -> &Bounds {
+        &self.app.settings.bounds
     }
 
     /// Serves until `stop`. Then it refuses new requests, streams end, turns have the grace period, and running work stays pending.

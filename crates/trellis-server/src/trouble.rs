@@ -173,6 +173,7 @@ codes! {
     500 { Internal "internal" "something went wrong here" }
     503 {
         StoreUnavailable "store-unavailable" "the store cannot be reached",
+        Unready "unready" "something that this server needs does not work",
         NoProgram "no-program" "the graph has mistakes, and no earlier version runs",
         Stopping "stopping" "the server is stopping",
     }
@@ -191,7 +192,7 @@ impl Trouble {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let more = serde_json::Map::new();
         let retry_after = match code {
-            Code::StoreUnavailable | Code::NoProgram | Code::Stopping => Some(1),
+            Code::StoreUnavailable | Code::Unready | Code::NoProgram | Code::Stopping => Some(1),
             _ => None,
         };
         let detail = detail.into();

@@ -33,7 +33,7 @@ pub(crate) async fn ready(served: &Served) -> Result<(), Trouble> {
     if let Some(unready) = served.readiness.0.get()
         && let Some(why) = unready().await
     {
-        return Err(Trouble::new(Code::StoreUnavailable, why));
+        return Err(Trouble::new(Code::Unready, why));
     }
     let mut last = served.trial.0.lock().await;
     if let Some((_, result)) = last.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {

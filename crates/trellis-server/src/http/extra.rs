@@ -112,8 +112,8 @@ pub struct ExtraRoute {
     method: &'static str,
     path: &'static str,
     right: Right,
-    /// A right that is enough, too.
-    or: Option<Right>,
+    /// Rights that are enough, too.
+    or: Vec<Right>,
     query: &'static [&'static str],
     run: Arc<RunExtra>,
 }
@@ -124,13 +124,14 @@ impl ExtraRoute {
     where
         F: Future<Output = Result<ExtraReply, Trouble>> + Send + 'static,
     {
-        Self { method, path, right, or: None, query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
+        Self { method, path, right, or: Vec::new(), query: &[], run: Arc::new(move |request| Box::pin(run(request))) }
     }
 
-    /// Sets another right that is enough.
+    /// Adds another right that is enough.
     #[must_use]
-    pub fn or(self, right: Right) -> Self {
-        Self { or: Some(right), ..self }
+    pub fn or(mut self, right: Right) -> Self {
+        self.or.push(right);
+        self
     }
 
     /// Sets the parameters of its query.
@@ -148,7 +149,7 @@ impl ExtraRoute {
         let (mut parts, body) = request.into_parts();
         let internal = || Trouble::new(Code::Internal, Code::Internal.title()).logged("a route without gates");
         let Caller { rights, label } = parts.extensions.get::<Caller>().cloned().ok_or_else(internal)?;
-        if !self.or.is_some_and(|or| rights.has(or)) {
+        if !self.or.iter().any(|or| rights.has(*or)) {
             ask::admit(&Caller { rights, label: Arc::clone(&label) }, self.right)?;
         }
         let bad = |why: String| Problem(Trouble::new(Code::BadRequest, why));

@@ -8,7 +8,7 @@ use trellis_server::Code;
 use crate::stand::{SHOP, Stand, TOKEN};
 
 /// Codes that other tests meet, each with the file of such a test.
-const ELSEWHERE: [(Code, &str); 37] = [
+const ELSEWHERE: [(Code, &str); 38] = [
     (Code::Unauthenticated, "gates"),
     (Code::Forbidden, "gates"),
     (Code::BadOrigin, "gates"),
@@ -41,6 +41,7 @@ const ELSEWHERE: [(Code, &str); 37] = [
     (Code::Pruned, "../../../trellis-cli/tests/main/serve"),
     (Code::Stopping, "refusals"),
     (Code::StoreUnavailable, "refusals"),
+    (Code::Unready, "refusals"),
     (Code::StoreUnwritable, "refusals"),
     (Code::Internal, "refusals"),
     (Code::Refused, "walk"),

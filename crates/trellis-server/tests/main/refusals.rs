@@ -259,3 +259,13 @@ async fn a_session_of_an_edited_graph_is_asked_or_refused() {
     let stand = Stand::again(folder, Terms::default()).await;
     assert_eq!(told(&stand.get("/api/sessions/bea").await), (409, "unfit".to_owned()));
 }
+
+// what an application needs beside its graphs is not the store, and is named
+#[tokio::test]
+async fn a_server_is_not_ready_without_what_stands_beside_it() {
+    let unready = || Some("the service `agent` does not work: gone".to_owned());
+    let stand = Stand::on(SHOP, Terms { unready, ..Terms::default() }).await;
+    let ready = stand.get("/readyz").await;
+    assert_eq!(told(&ready), (503, "unready".to_owned()));
+    assert_eq!(ready.json()["detail"], "the service `agent` does not work: gone");
+}

@@ -66,6 +66,8 @@ pub(crate) struct Terms {
     pub(crate) stores: bool,
     /// Other settings than the tokens and the bounds.
     pub(crate) settings: fn(Settings) -> Settings,
+    /// The reason why the application around it is not ready.
+    pub(crate) unready: fn() -> Option<String>,
     /// The address at which it listens.
     pub(crate) listen: &'static str,
     /// True if the routes stand in an application of others.
@@ -86,6 +88,7 @@ impl Default for Terms {
             secrets: Secrets::default,
             stores: false,
             settings: |settings| settings,
+            unready: || None,
             listen: "127.0.0.1:0",
             is_mounted: false,
         }
@@ -157,6 +160,7 @@ impl Stand {
             sources.push(source.over(terms.over));
         }
         let served = Served::open(sources, terms.watch).await.unwrap();
+        served.ready_unless(move || std::future::ready((terms.unready)()));
         let listener = TcpListener::bind(terms.listen).await.unwrap();
         let address = listener.local_addr().unwrap();
         let settings = Settings::new(terms.tokens, HostNames::local(address)).bounds(terms.bounds);

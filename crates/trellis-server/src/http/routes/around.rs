@@ -172,7 +172,7 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/readyz",
         summary: "Tells whether every graph can be walked, and its steps be stored.",
         answers: &[(200, "text/plain")],
-        codes: &[&[Code::Stopping, Code::NoProgram, Code::StoreUnavailable, Code::StoreUnwritable, Code::Lost]],
+        codes: &[&[Code::Stopping, Code::NoProgram, Code::Unready, Code::StoreUnavailable, Code::StoreUnwritable, Code::Lost]],
         handler: || get(health::ready),
         ..USUAL
     },
