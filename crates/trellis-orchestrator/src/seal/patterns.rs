@@ -148,9 +148,14 @@ impl Patterns {
         super::value::is_placeholder(value) || self.ordinary.iter().any(|ordinary| ordinary.to_lowercase() == word.to_lowercase())
     }
 
-    /// Returns whether a word names a password.
+    /// Returns whether a word names a password, alone or as a part of a name: `passwords`, `db_password`; not `pines`.
     pub(super) fn is_about_passwords(&self, word: &str) -> bool {
-        self.announces_password.get().is_match(word)
+        let is_letter = |char: &char| char.is_ascii_alphabetic();
+        self.announces_password.get().find_iter(word).any(|found| {
+            let (before, after) = (&word[..found.start()], &word[found.end()..]);
+            let after = after.strip_prefix("'s").or_else(|| after.strip_prefix('s')).unwrap_or(after);
+            !before.chars().next_back().is_some_and(|char| is_letter(&char)) && !after.chars().next().is_some_and(|char| is_letter(&char))
+        })
     }
 
     /// Returns whether the end of a name says that it holds no secret: `_limit`.

@@ -150,7 +150,10 @@ pub(super) fn is_value(text: &str, range: &Range<usize>, kind: SecretKind, liken
     let ends_in_digit = value.ends_with(|last: char| last.is_ascii_digit()) && !value.starts_with(|first: char| first.is_ascii_digit());
     match (kind, likeness) {
         (_, Likeness::Form) => true,
-        (_, Likeness::Long) => value.is_ascii() && value.len() >= 16 && digits >= 2 && letters >= 4 && !value.contains("://"),
+        (_, Likeness::Long) => {
+            let is_long = value.len() >= 16 && digits >= 2 || value.len() >= 12 && is_scrambled(value);
+            value.is_ascii() && is_long && letters >= 4 && !value.contains("://")
+        }
         (_, Likeness::Strong) => value.chars().count() >= 6 && digits > 0 && letters + signs > 0,
         (SecretKind::Password, Likeness::Sign) if is_worded => signs > 0 || !value.starts_with(|first: char| first.is_ascii_digit()),
         (SecretKind::Password, Likeness::Words) if is_worded => signs > 0 || ends_in_digit,
@@ -180,7 +183,13 @@ fn is_phrase_in_quotes(value: &str, likeness: Likeness) -> bool {
         Likeness::Strong => has_digit,
         Likeness::Long => false,
     };
-    is_like && words.len() <= 12 && !words.iter().any(is_about)
+    is_like && words.len() <= 12 && (!words.iter().any(is_about) || value.split_whitespace().any(is_scrambled))
+}
+
+/// Returns whether letters and digits alternate in a word as in none that is spoken: `Wd9-wx34y`.
+fn is_scrambled(word: &str) -> bool {
+    let is_digit: Vec<bool> = word.chars().filter(char::is_ascii_alphanumeric).map(|char| char.is_ascii_digit()).collect();
+    word.len() >= 8 && is_digit.windows(2).filter(|pair| pair[0] != pair[1]).count() >= 3
 }
 
 /// Returns whether it consists of joined words: `correct-horse-battery`.
