@@ -1,9 +1,9 @@
 //! Questions to a chat about calls that wait for approval (orchestrator 3.6, 6.2).
 
-use trellis_core::{Value, engine::Call, id::CallId};
+use trellis_core::{Mapping, Value, engine::Call, id::CallId};
 use trellis_host::sessions::Turn;
 
-use crate::{message::visible, texts::Language};
+use crate::{texts::Language, visible::visible};
 
 /// Characters of the id of a call that a chat is shown.
 const SHOWN_ID_LENGTH: usize = 8;
@@ -36,11 +36,13 @@ pub fn held(turn: &Turn) -> Vec<Call> {
 /// nobody sees are written out.
 pub fn question(language: Language, call: &Call, shown: impl Fn(&str) -> String) -> Vec<(String, String)> {
     // Redacted before it is divided, since nobody finds a secret in two halves.
-    let args = visible(&shown(&Value::Map(call.args.clone()).to_json()));
+    let args = shown(&Value::Map(call.args.clone()).to_json());
+    let args = visible(&args);
     let (key, id) = (ask_key(&call.id), short_id(&call.id));
     let pieces = parts(&args);
     let mut messages = Vec::new();
-    for (number, part) in (1_usize..).zip(parts(&visible(&shown(&change(call)))).into_iter().filter(|part| !part.is_empty())) {
+    let change = shown(&change(&call.args));
+    for (number, part) in (1_usize..).zip(parts(&visible(&change)).into_iter().filter(|part| !part.is_empty())) {
         let ticks = ticks(part, 3);
         messages.push((format!("{key}:change-{number}"), format!("`{}` {id}\n\n{ticks}diff\n{part}\n{ticks}", call.name)));
     }
@@ -61,8 +63,8 @@ pub fn question(language: Language, call: &Call, shown: impl Fn(&str) -> String)
 }
 
 /// The lines that an edit takes away and puts there; nothing for another call.
-fn change(call: &Call) -> String {
-    let [Some(old), Some(new)] = ["old", "new"].map(|name| call.args.get(name).and_then(Value::as_str)) else { return String::new() };
+pub fn change(args: &Mapping) -> String {
+    let [Some(old), Some(new)] = ["old", "new"].map(|name| args.get(name).and_then(Value::as_str)) else { return String::new() };
     let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark} {line}")).collect::<Vec<_>>().join("\n");
     format!("{}\n{}", lines('-', old), lines('+', new))
 }

@@ -32,6 +32,7 @@ pub mod state;
 pub mod supervisor;
 pub mod texts;
 pub mod tools;
+pub mod visible;
 pub mod words;
 pub mod workspace;
 

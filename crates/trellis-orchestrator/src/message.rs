@@ -134,27 +134,6 @@ impl Attachment {
     }
 }
 
-/// A text in which characters that nobody sees, or that change the direction of writing, are written as JSON escapes: `\u202e`.
-pub fn visible(text: &str) -> String {
-    let is_hidden = |char: char| {
-        char.is_control() && char != '\n' && char != '\t'
-            || matches!(char,
-                '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-                | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3000}' | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        if is_hidden(char) {
-            char.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}"));
-        } else {
-            shown.push(char);
-        }
-    }
-    shown
-}
-
 /// A text in one line, without characters that a terminal obeys or that change the direction of writing.
 pub fn printable(text: &str) -> String {
     let is_direction = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

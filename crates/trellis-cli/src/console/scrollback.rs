@@ -17,6 +17,7 @@ use trellis_host::{
     runner::{Reloaded, RunSummary, leaves_something},
     secrets::shown,
 };
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     busy::label,
@@ -72,7 +73,7 @@ fn arguments(call: &PendingCall, margin: &str, window: Window, out: &mut String)
 }
 
 fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Window, out: &mut String) {
-    let key = printable(key);
+    let key = visible_line(key);
     let gap = " ".repeat(column.saturating_sub(width(&key)));
     let _ = write!(out, "{margin}{QUIET}{key}:{QUIET:#}");
     let (text, bar) = match value {
@@ -83,12 +84,12 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
     let room = window.room.saturating_sub(inner.len() + width(bar)).max(8);
     let first = window.room.saturating_sub(width(margin) + column.max(width(&key)) + 2);
     if bar.is_empty() && !text.contains('\n') && width(&text) <= first {
-        let _ = writeln!(out, "{gap} {}", printable(&text));
+        let _ = writeln!(out, "{gap} {}", visible_line(&text));
         return;
     }
     out.push('\n');
     for line in text.split('\n') {
-        for line in wrapped(&printable(&line.replace('\t', "    ")), room) {
+        for line in wrapped(&visible_line(&line.replace('\t', "    ")), room) {
             let _ = writeln!(out, "{inner}{QUIET}{bar}{QUIET:#}{line}");
         }
     }

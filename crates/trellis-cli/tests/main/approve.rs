@@ -128,3 +128,18 @@ fn a_call_is_settled_by_hand_at_the_terminal() {
     let wire = json(&fine(&sandbox, &["settle", "bob", &bob, "--denied", "--because", "too dear", "--json"]));
     assert_eq!((&wire["record"], &wire["node"], &wire["because"]), (&1.into(), &"no".into(), &"too dear".into()));
 }
+
+// what somebody decides about is read as it runs: nothing is hidden in it, and an edit is shown beside it
+#[test]
+fn nothing_in_a_call_is_hidden() {
+    let edit = "---\ndo:\n  name: charge\n  args: { old: \"one\\ntwo\", new: \"t\\u202ewo\\u200b\\u00a0👩\\u200d💻\" }\n  approve: true\nto: end\n---\nOne moment.\n";
+    let sandbox = Sandbox::new(&[CHARGE[0], CHARGE[1], ("start.md", edit), ("end.md", "---\noutput: 1\n---\n")]);
+    let ran = sandbox.trellis_with(&["run", ".", "--session", "ana"], "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let hidden = ['\u{202e}', '\u{200b}', '\u{a0}', '\u{fffd}'];
+    for shown in [fine(&sandbox, &["approve"]), fine(&sandbox, &["show", "ana"]), fine(&sandbox, &["show", "ana", "--at", "0"])] {
+        assert!(!shown.contains(hidden) && shown.contains("t\\u202ewo\\u200b\\u00a0👩\u{200d}💻"), "{shown}");
+    }
+    let listed = fine(&sandbox, &["approve"]);
+    assert!(listed.contains("\n    - one\n    - two\n    + t\\u202ewo"), "{listed}");
+}

@@ -14,6 +14,7 @@ use crate::{
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
     queue::InboundRow,
     texts::Language,
+    visible::is_blank,
     workspace::{Said, Speaker},
 };
 
@@ -46,12 +47,20 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
                 ChatPlace { thread, ..ChatPlace::named(named).ok_or_else(unknown)? }
             }
         };
-        hands.say(&context, place, text(&args, "text").to_owned()).await
+        let said = text(&args, "text");
+        if is_blank(said) {
+            return Err(ToolError::coded("no_text", "nobody sees anything of this text").finally());
+        }
+        hands.say(&context, place, said.to_owned()).await
+    });
+    let bindings = function(bindings, hands, "reply.look", async |_: Arc<Hands>, _: CallContext, args: Mapping| {
+        Ok(Value::map([("is_blank", Value::Bool(is_blank(text(&args, "text"))))]))
     });
     function(bindings, hands, "notice", async |hands: Arc<Hands>, context: CallContext, args: Mapping| {
         let language = hands.settings.language;
         let said = match text(&args, "notice") {
             "failed" => language.of_code(text(&args, "code")),
+            "task_done" if is_blank(text(&args, "answer")) => language.text("empty_answer").to_owned(),
             name => language.fill(name, &[("answer", text(&args, "answer"))]),
         };
         let said = match text(&args, "task") {

@@ -137,3 +137,14 @@ async fn an_edit_of_the_graph_counts_at_once() {
     }
     panic!("the edit is never seen");
 }
+
+// orchestrator 2.3: a reply of which nobody sees anything is told as an empty one, and nothing of it is sent
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_that_nobody_sees_is_told() {
+    for blank in ["  \\n ", "\\u200b", "\\u2060\\ufeff\\u3000"] {
+        let world = World::new(&format!("[{{ reply: {{ content: \"{blank}\" }} }}]"));
+        let mut chat = world.chat().await;
+        assert_eq!(chat.ask("hello").await, "The model gave an empty answer. Ask again, or in other words.", "{blank}");
+        assert_eq!(chat.leave().await.len(), 1, "{blank}");
+    }
+}

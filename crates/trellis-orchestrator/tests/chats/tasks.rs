@@ -135,3 +135,20 @@ async fn a_fourth_depth_is_refused() {
     let is_told = |text: &str| heard.iter().filter(|said| said.contains(text)).count();
     assert_eq!((is_told("**Deeper**: begun"), is_told("**Deeper**: came:"), is_told("too-deep")), (1, 1, 1), "{heard:#?}");
 }
+
+// orchestrator 2.4: a task whose last words nobody sees says so
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_task_is_never_blank() {
+    let model = r#"
+- when: { matches: '^begin' }
+  reply: { tool_calls: [{ name: spawn, args: { title: Tea, prompt: make tea, steps: [{ title: first, prompt: nothing }] } }] }
+- when: { contains: 'The step now' }
+  reply: { content: " \u200b\n" }
+- reply: { content: begun }
+"#;
+    let world = World::new(model);
+    let mut chat = world.chat().await;
+    chat.say("begin");
+    let heard = chat.leave().await;
+    assert!(heard.iter().any(|said| said == "**Tea**: The model gave an empty answer. Ask again, or in other words."), "{heard:?}");
+}

@@ -8,6 +8,7 @@ use trellis_host::{
     history::{History, PendingApproval, Put},
     secrets::shown,
 };
+use trellis_orchestrator::{approvals::change, visible::visible_line};
 
 use super::{
     context::{OutputArgs, SessionCommand, TargetArgs, Use, explain_error},
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::{
     Exit,
-    report::printable,
     terminal::{self, BOLD, QUIET},
 };
 
@@ -117,17 +117,21 @@ pub(super) async fn visible(stand: &SessionCommand, mut held: PendingApproval) -
 
 /// A call as it is made: `` `charge` {"n":1} ``.
 pub(super) fn call(held: &PendingApproval) -> String {
-    format!("`{}` {}", printable(&held.call.name), printable(&Value::Map(held.call.args.clone()).to_json()))
+    format!("`{}` {}", visible_line(&held.call.name), visible_line(&Value::Map(held.call.args.clone()).to_json()))
 }
 
 /// A call that waits, for people.
 fn waiting(held: &PendingApproval) -> String {
-    let mut out = format!("{BOLD}{}{BOLD:#}  {} at `{}`\n", held.session, call(held), printable(held.call.node.as_str()));
+    let mut out = format!("{BOLD}{}{BOLD:#}  {} at `{}`\n", held.session, call(held), visible_line(held.call.node.as_str()));
+    // What an edit takes away, and puts there.
+    for line in change(&held.call.args).lines() {
+        let _ = writeln!(out, "    {}", visible_line(line));
+    }
     if let Some(ask) = held.call.approve.as_ref().and_then(|approval| approval.ask.as_ref()) {
-        let _ = writeln!(out, "    {}", printable(ask));
+        let _ = writeln!(out, "    {}", visible_line(ask));
     }
     let until = held.due.map(|due| format!(", until {}", date_time(due))).unwrap_or_default();
-    let _ = writeln!(out, "    {QUIET}asked {}{until}; call {}{QUIET:#}", date_time(held.asked), printable(held.call.id.as_str()));
+    let _ = writeln!(out, "    {QUIET}asked {}{until}; call {}{QUIET:#}", date_time(held.asked), visible_line(held.call.id.as_str()));
     out
 }
 

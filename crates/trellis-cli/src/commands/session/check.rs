@@ -11,6 +11,7 @@ use trellis_host::{
     history::{Check as Look, Checked, EditVerdict, HistoryError},
     store::{SessionStatus, StoreError},
 };
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     context::{OutputArgs, SessionCommand, TargetArgs, Use},
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     Exit,
-    report::{counted, printable},
+    report::counted,
     terminal::{self, BOLD},
 };
 
@@ -81,7 +82,7 @@ impl SessionCheck {
         terminal::print(&if is_json { tally.wire() } else { tally.line() })?;
         if tally.is_of_others() {
             let why = "a graph keeps its sessions under its `name:`, or else the name of its folder";
-            terminal::print_error(&format!("none of these sessions is of `{}`: {why}\n", printable(&graph)));
+            terminal::print_error(&format!("none of these sessions is of `{}`: {why}\n", visible_line(&graph)));
         }
         Ok(if tally.stopped == 0 && !tally.is_of_others() { Exit::Fine } else { Exit::Failed })
     }
@@ -136,7 +137,7 @@ impl SessionCheck {
     fn described(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         let bad = AnsiColor::Red.on_default();
         let asks = AnsiColor::Yellow.on_default();
-        let (head, node) = (&checked.head, printable(checked.head.node.as_str()));
+        let (head, node) = (&checked.head, visible_line(checked.head.node.as_str()));
         let id = &head.session;
         let since = since(checked, engine, edits);
         let (style, what, remedy) = match &checked.verdict {
@@ -158,14 +159,14 @@ impl SessionCheck {
                 (asks, what, Some(format!("trellis session goto {id} {node}")))
             }
             EditVerdict::Stuck { why, .. } => {
-                (bad, format!("cannot continue: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
+                (bad, format!("cannot continue: {}{since}", visible_line(why)), Some(format!("trellis session goto {id} NODE")))
             }
             EditVerdict::Unreadable { error } if head.standing == SessionStatus::Unreadable => {
                 let is_lost = matches!(error, StoreError::Corrupt { .. });
-                (bad, printable(&error.to_string()).into_owned(), is_lost.then(|| format!("trellis session rm {id} --force")))
+                (bad, visible_line(&error.to_string()).into_owned(), is_lost.then(|| format!("trellis session rm {id} --force")))
             }
             EditVerdict::Unreadable { error } => {
-                (bad, format!("cannot be read: {}", printable(&error.to_string())), Some(format!("trellis session fork {id} --at N")))
+                (bad, format!("cannot be read: {}", visible_line(&error.to_string())), Some(format!("trellis session fork {id} --at N")))
             }
         };
         let remedy = remedy.map(|remedy| format!("\n  {remedy}")).unwrap_or_default();
@@ -267,7 +268,7 @@ impl VerdictTally {
             }
         }
         if !self.others.is_empty() {
-            let names = self.others.iter().take(GRAPHS).map(|(graph, count)| format!("`{}` {count}", printable(graph)));
+            let names = self.others.iter().take(GRAPHS).map(|(graph, count)| format!("`{}` {count}", visible_line(graph)));
             let more = if self.others.len() > GRAPHS { ", …" } else { "" };
             let _ = write!(parts, " ({}{more})", names.collect::<Vec<_>>().join(", "));
         }

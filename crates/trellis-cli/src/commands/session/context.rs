@@ -11,11 +11,11 @@ use trellis_host::{
     history::{HistoryError, Operator, Redactor, Undecided},
     store::{Head, SessionStore},
 };
+use trellis_orchestrator::visible::visible_line;
 use trellis_project::default_path;
 
 use crate::{
     open::{self, DEFAULT_PATH, Opened},
-    report::printable,
     store_config::{StoreArgs, warn},
 };
 
@@ -178,7 +178,7 @@ impl SessionCommand {
     pub(super) fn engine_of(&self, head: &Head) -> anyhow::Result<&Engine> {
         let engine = self.engine()?;
         if head.graph != self.graph {
-            let (id, graph, here) = (&head.session, printable(&head.graph), printable(&self.graph));
+            let (id, graph, here) = (&head.session, visible_line(&head.graph), visible_line(&self.graph));
             bail!("session `{id}` walks the graph `{graph}`, not `{here}`\n`--graph PATH` names it");
         }
         Ok(engine)

@@ -12,6 +12,7 @@ use trellis_host::{
     journal::Settlement,
     wire::DeadLetter,
 };
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     context::{OutputArgs, SessionCommand, TargetArgs, explain_error},
@@ -20,7 +21,6 @@ use super::{
 use crate::{
     Exit,
     assemble::{RunMode, runnable},
-    report::printable,
     terminal::{self, BOLD, QUIET},
 };
 
@@ -124,7 +124,7 @@ fn show(one: &One) -> anyhow::Result<Exit> {
     let text = match one.at.form.is_json() {
         true => format!("{}\n", json!(wire)),
         false => {
-            let args = wire.args.as_ref().map(|args| format!("    with {}\n", printable(&Value::Map(args.clone()).to_json())));
+            let args = wire.args.as_ref().map(|args| format!("    with {}\n", visible_line(&Value::Map(args.clone()).to_json())));
             format!("{}{}", letter_text(&found), args.unwrap_or_default())
         }
     };
@@ -150,7 +150,7 @@ fn retry(one: &One) -> anyhow::Result<Exit> {
             wire["settled"] = is_success.into();
             format!("{wire}\n")
         }
-        false => format!("`{}` of {} {}\n", printable(&found.letter.tool), found.session, printable(&outcome(&came))),
+        false => format!("`{}` of {} {}\n", visible_line(&found.letter.tool), found.session, visible_line(&outcome(&came))),
     };
     terminal::print(&text)?;
     Ok(if is_success { Exit::Fine } else { Exit::Failed })
@@ -165,7 +165,7 @@ fn settle(one: &One) -> anyhow::Result<Exit> {
     })?;
     let text = match one.at.form.is_json() {
         true => format!("{}\n", json!({ "key": found.letter.key, "session": found.session, "settled": true })),
-        false => format!("dropped: `{}` of {}\n", printable(&found.letter.tool), found.session),
+        false => format!("dropped: `{}` of {}\n", visible_line(&found.letter.tool), found.session),
     };
     terminal::print(&text)?;
     Ok(Exit::Fine)
@@ -177,9 +177,9 @@ impl One {
         let mut found: Vec<_> = all(stand).await?;
         found.retain(|found| found.letter.key.as_str().starts_with(&self.letter));
         match found.len() {
-            0 => bail!("there is no dead letter `{}`\n`trellis session dead ls` lists them", printable(&self.letter)),
+            0 => bail!("there is no dead letter `{}`\n`trellis session dead ls` lists them", visible_line(&self.letter)),
             1 => Ok(found.swap_remove(0)),
-            more => bail!("{more} dead letters begin with `{}`: give more of the key", printable(&self.letter)),
+            more => bail!("{more} dead letters begin with `{}`: give more of the key", visible_line(&self.letter)),
         }
     }
 }
@@ -214,10 +214,10 @@ fn sessions(stand: &SessionCommand) -> anyhow::Result<Sessions> {
 /// A letter, for people.
 fn letter_text(found: &UnsettledLetter) -> String {
     let (letter, session) = (&found.letter, &found.session);
-    let by = |child: &SessionId| format!(" in `{}`", printable(child.as_str()));
+    let by = |child: &SessionId| format!(" in `{}`", visible_line(child.as_str()));
     let by = letter.by.as_ref().map(by).unwrap_or_default();
-    let mut out = format!("{BOLD}{session}{BOLD:#}  `{}` at `{}`{by}\n", printable(&letter.tool), printable(letter.node.as_str()));
-    let _ = writeln!(out, "    {}", printable(&died(letter)));
-    let _ = writeln!(out, "    {QUIET}letter {}{QUIET:#}", printable(letter.key.as_str()));
+    let mut out = format!("{BOLD}{session}{BOLD:#}  `{}` at `{}`{by}\n", visible_line(&letter.tool), visible_line(letter.node.as_str()));
+    let _ = writeln!(out, "    {}", visible_line(&died(letter)));
+    let _ = writeln!(out, "    {QUIET}letter {}{QUIET:#}", visible_line(letter.key.as_str()));
     out
 }

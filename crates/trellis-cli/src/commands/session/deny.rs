@@ -1,11 +1,13 @@
 //! `trellis session deny ID`: denies the pending call of a session.
 
+use trellis_orchestrator::visible::visible_line;
+
 use super::{
     approve::{call, decided, visible},
     context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
-use crate::{Exit, report::printable, terminal};
+use crate::{Exit, terminal};
 
 /// Denies the pending call of a session
 ///
@@ -50,7 +52,7 @@ impl Deny {
         let state = &put.state;
         let where_to = match &state.ended {
             Some(ended) => format!("it ended, {}", ended.reason.as_str().replace('_', " ")),
-            None => format!("it stands at `{}`", printable(state.current_node_id.as_str())),
+            None => format!("it stands at `{}`", visible_line(state.current_node_id.as_str())),
         };
         terminal::print(&format!("denied: {} of {}; {where_to} (record {})\n", call(&held), put.session, put.seq))?;
         Ok(Exit::Fine)

@@ -3,9 +3,10 @@
 use std::{fs, time::UNIX_EPOCH};
 
 use trellis_core::diagnostic::FilePath;
+use trellis_orchestrator::visible::visible_line;
 
 use super::format_time::date_time;
-use crate::{open::Opened, report::printable};
+use crate::open::Opened;
 
 /// The number of files that are named.
 const MAX_NAMED_EDITS: usize = 3;
@@ -38,7 +39,7 @@ impl Edits {
             [] => String::new(),
             files if files.len() > MAX_NAMED_EDITS => format!(" ({} files were saved since)", files.len()),
             files => {
-                let files: Vec<_> = files.iter().map(|(saved, path)| format!("`{}` {}", printable(path), date_time(*saved))).collect();
+                let files: Vec<_> = files.iter().map(|(saved, path)| format!("`{}` {}", visible_line(path), date_time(*saved))).collect();
                 format!(" ({})", files.join(", "))
             }
         }

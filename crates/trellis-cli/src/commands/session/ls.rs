@@ -7,6 +7,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Head, Query, SessionStatus, Which};
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     HEADS_PER_PAGE,
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::{
     Exit, columns,
-    report::printable,
     terminal::{self, BOLD, QUIET, Width},
 };
 
@@ -187,11 +187,11 @@ fn as_text(heads: &[Head], more: bool, width: Width) -> String {
         let mut row = vec![
             head.session.to_string(),
             head.standing.as_str().replace('_', " "),
-            printable(head.node.as_str()).into_owned(),
+            visible_line(head.node.as_str()).into_owned(),
             date_time(head.at),
         ];
         if graphs {
-            row.insert(1, printable(&head.graph).into_owned());
+            row.insert(1, visible_line(&head.graph).into_owned());
         }
         row
     };

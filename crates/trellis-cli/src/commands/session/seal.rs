@@ -6,17 +6,13 @@ use anyhow::Context as _;
 use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Keys, Query, Sealed, SessionStore, Which};
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     HEADS_PER_PAGE,
     context::{OutputArgs, TargetArgs},
 };
-use crate::{
-    Exit,
-    report::{counted, printable},
-    store_config::warn,
-    terminal,
-};
+use crate::{Exit, report::counted, store_config::warn, terminal};
 
 /// Seals stored sessions with the first key of the key file, and generates keys
 ///
@@ -59,7 +55,7 @@ impl Seal {
         if let (true, Some(file)) = (self.new_key, keep.key_file()) {
             let name = Keys::generate(file)?;
             if !self.form.is_json() {
-                terminal::print(&format!("{name} is the first key of {}\n", printable(&file.to_string_lossy())))?;
+                terminal::print(&format!("{name} is the first key of {}\n", visible_line(&file.to_string_lossy())))?;
             }
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
@@ -99,7 +95,7 @@ impl Seal {
         }
         let mut text = String::new();
         for (session, why) in failed {
-            let _ = writeln!(text, "{session}  is not sealed: {}", printable(why));
+            let _ = writeln!(text, "{session}  is not sealed: {}", visible_line(why));
         }
         let rest = if failed.is_empty() { String::new() } else { format!(", {} could not be", failed.len()) };
         let _ = writeln!(text, "{} sealed, {already_sealed} were already{rest}", counted(*sealed, "session"));
@@ -147,7 +143,7 @@ impl Seal {
             let _ = writeln!(text, "{key}  {what}");
         }
         for key in &strange {
-            let _ = writeln!(text, "{}  {}, and it is not in the file", printable(key), needed(count(key)));
+            let _ = writeln!(text, "{}  {}, and it is not in the file", visible_line(key), needed(count(key)));
         }
         if clear > 0 {
             let _ = writeln!(text, "records in the clear: {}", counted(clear, "session"));

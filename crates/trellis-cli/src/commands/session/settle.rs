@@ -3,12 +3,13 @@
 use serde_json::json;
 use trellis_core::{ToolError, ToolOutcome, Value};
 use trellis_host::journal::RequestKey;
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     context::{OutputArgs, TargetArgs, explain_error},
     resolve_id::named,
 };
-use crate::{Exit, report::printable, terminal};
+use crate::{Exit, terminal};
 
 /// Settles a call of a session by hand
 ///
@@ -79,9 +80,9 @@ impl Settle {
         }
         let where_to = match &state.ended {
             Some(ended) => format!("it ended, {}", ended.reason.as_str().replace('_', " ")),
-            None => format!("it stands at `{}`", printable(node)),
+            None => format!("it stands at `{}`", visible_line(node)),
         };
-        terminal::print(&format!("settled: `{}` of {}; {where_to} (record {})\n", printable(&call.name), put.session, put.seq))?;
+        terminal::print(&format!("settled: `{}` of {}; {where_to} (record {})\n", visible_line(&call.name), put.session, put.seq))?;
         Ok(Exit::Fine)
     }
 }

@@ -9,6 +9,7 @@ use trellis_host::{
     history::{Flaw, History, RecordWalk, Redactor},
     store::Head,
 };
+use trellis_orchestrator::visible::visible_line;
 
 use super::{
     context::{OutputArgs, SessionCommand, TargetArgs, explain_error},
@@ -18,7 +19,6 @@ use super::{
 };
 use crate::{
     Exit,
-    report::printable,
     terminal::{self, BOLD, Look, QUIET, Width},
 };
 
@@ -62,7 +62,7 @@ impl Show {
             let mut history = History::open(&*stand.store, &id).await.map_err(|error| explain_error(error, &id))?;
             let mut redactor = stand.redactor(&history.head.graph);
             if redactor.is_blind() {
-                let graph = printable(&history.head.graph);
+                let graph = visible_line(&history.head.graph);
                 terminal::print_error(&format!(
                     "values are not shown: only the graph `{graph}` knows what is secret; `--graph PATH` names it\n"
                 ));
@@ -137,30 +137,30 @@ fn missing(flaw: &Flaw, is_json: bool) -> String {
     }
     let last = flaw.until - 1;
     let which = if flaw.seq == last { format!("#{last}") } else { format!("#{} to #{last}", flaw.seq) };
-    let why = if flaw.is_pruned { "taken out".to_owned() } else { printable(&flaw.why).into_owned() };
+    let why = if flaw.is_pruned { "taken out".to_owned() } else { visible_line(&flaw.why).into_owned() };
     format!("{QUIET}{which}  {why}{QUIET:#}\n")
 }
 
 /// `run-19f  orders  began …  waiting for input at `ask``.
 fn title(head: &Head) -> String {
-    let graph = printable(&head.graph);
-    let (began, state_text, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), printable(head.node.as_str()));
+    let graph = visible_line(&head.graph);
+    let (began, state_text, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), visible_line(head.node.as_str()));
     format!("{BOLD}{}{BOLD:#}  {state_text} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)
 }
 
 /// Describes for people where a session was.
 fn state_text(state: &State) -> String {
     let status = trellis_host::store::SessionStatus::of(state).as_str().replace('_', " ");
-    let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);
+    let mut out = format!("{status} at `{}`, step {}\n", visible_line(state.current_node_id.as_str()), state.step);
     if let Some(call) = &state.pending_tool_call {
-        let _ = writeln!(out, "calls {} {}", call.name, printable(&Value::Map(call.args.clone()).to_json()));
+        let _ = writeln!(out, "calls {} {}", call.name, visible_line(&Value::Map(call.args.clone()).to_json()));
     }
     for effect in state.effects.undoable() {
         let undo = effect.undo.as_ref().map(|undo| format!(": {} {}", undo.name, Value::Map(undo.args.clone()).to_json()));
-        let _ = writeln!(out, "can undo `{}` of `{}`{}", effect.tool, effect.node, printable(&undo.unwrap_or_default()));
+        let _ = writeln!(out, "can undo `{}` of `{}`{}", effect.tool, effect.node, visible_line(&undo.unwrap_or_default()));
     }
     for (key, value) in state.context.iter() {
-        let _ = writeln!(out, "{key}: {}", printable(&value.to_json()));
+        let _ = writeln!(out, "{key}: {}", visible_line(&value.to_json()));
     }
     out
 }

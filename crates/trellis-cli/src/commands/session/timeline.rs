@@ -13,11 +13,11 @@ use trellis_host::{
     history::{RecordWalk, WalkedRecord},
     journal::{DeadLetter, DeathCause, Destination, Needs, Settlement},
 };
+use trellis_orchestrator::visible::visible_line;
 
 use super::format_time::date_time;
 use crate::{
     columns,
-    report::printable,
     terminal::{Look, QUIET, Width},
 };
 
@@ -87,7 +87,7 @@ impl<'e> Timeline<'e> {
 
     /// A line without control characters, no wider than the terminal.
     fn fit(&self, line: &str, indent: usize) -> String {
-        let line = printable(line);
+        let line = visible_line(line);
         if self.width.folds { columns::cut(&line, self.width.columns.saturating_sub(indent)) } else { line.into_owned() }
     }
 

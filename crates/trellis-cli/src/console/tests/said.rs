@@ -21,7 +21,7 @@ fn plain(text: &str) -> String {
 #[test]
 fn a_call_shows_every_argument_whole() {
     let call = pending(r#"{"order": 7, "note": "one\ntwo\u001b[2J", "to": {"name": "Ana", "tags": []}, "id": "7"}"#);
-    let expected = "refund\n  id:    \"7\"\n  note:\n    │ one\n    │ two\u{fffd}[2J\n  order: 7\n  to:\n    {\n      \"name\": \"Ana\",\n      \"tags\": []\n    }\n";
+    let expected = "refund\n  id:    \"7\"\n  note:\n    │ one\n    │ two\\u001b[2J\n  order: 7\n  to:\n    {\n      \"name\": \"Ana\",\n      \"tags\": []\n    }\n";
     assert_eq!(plain(&scrollback::call(&call, WINDOW)), expected);
     let long = pending(&format!(r#"{{"text": "{}"}}"#, "word ".repeat(200)));
     for columns in 1..60 {
