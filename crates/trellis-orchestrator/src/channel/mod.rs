@@ -16,7 +16,7 @@ pub use self::{
     remote::{ChannelSetup, check_remote, open_remote},
     split::parts,
     terminal::{Terminal, TerminalIo},
-    troubles::ChannelTroubles,
+    troubles::{ChannelTrouble, ChannelTroubles},
     web::{Web, WebPosts},
 };
 use crate::{

@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// The time that sessions have to come to their stops.
-const SESSION_GRACE: Duration = Duration::from_secs(1);
+pub(super) const SESSION_GRACE: Duration = Duration::from_secs(1);
 /// The time in which waiting messages are still sent, at the end.
 const OUTBOX_FLUSH: Duration = Duration::from_millis(500);
 /// The time in which chats are told the stops of sessions, at the end.

@@ -32,7 +32,7 @@ use trellis_project::Version;
 use trellis_server::{GraphSource, Served, extra::SharedGraph};
 
 pub use self::check::{Found, check};
-use self::daemons::{TurnNews, TurnQueue};
+use self::daemons::{SESSION_GRACE, TurnNews, TurnQueue};
 use crate::{
     channel::{Channel, ChannelSetup, ChannelTroubles, open_remote},
     config::{self, Settings},
@@ -269,7 +269,9 @@ impl Orchestrator {
     }
 
     /// Returns its view for a browser with these settings: graph, sessions, state, and a chat if it `has_chat`, which is one of the channels then.
-    pub async fn dashboard(&mut self, settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
+    pub async fn dashboard(&mut self, mut settings: trellis_server::Settings, has_chat: bool) -> Dashboard {
+        // They are the same sessions, whoever stops them first.
+        settings.bounds.grace = SESSION_GRACE;
         drop(self.hands.web_tokens.set(settings.tokens.clone()));
         let assembly = assembly(&self.hands, self.host.clone());
         let source = GraphSource::new(&self.path, assembly, self.open_store.clone());

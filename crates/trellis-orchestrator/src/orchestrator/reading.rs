@@ -6,7 +6,7 @@ use super::UpError;
 use crate::{
     channel::{Batch, Channel, ChannelError, ChannelTroubles, Inbox, InboxError},
     inbound::Receiver,
-    message::{Attachment, ChatPlace},
+    message::{Attachment, ChatPlace, now},
     queue::{Queue, QueueError},
 };
 
@@ -26,7 +26,7 @@ pub(super) async fn read(
     queue: &Queue,
     inbox: &Inbox,
     wake: impl Fn(),
-    (now, log): (&ChannelTroubles, &(dyn Fn(&str) + Send + Sync)),
+    (present, log): (&ChannelTroubles, &(dyn Fn(&str) + Send + Sync)),
 ) -> Result<(), UpError> {
     let (mut wait, mut shown) = (Duration::from_secs(1), BTreeSet::new());
     loop {
@@ -40,14 +40,14 @@ pub(super) async fn read(
                 receiver.take(channel.name(), batch, channel.grouping()).await?;
                 wake();
                 shown = report_new(channel.name(), &troubles, &shown, log);
-                now.set(channel.name(), troubles.first().map(|trouble| trouble.message.clone()));
+                present.work(channel.name(), troubles.first().map(|trouble| trouble.message.clone()));
                 if is_over {
                     return Ok(());
                 }
             }
             Err(error) => {
                 shown = report_new(channel.name(), std::slice::from_ref(&error), &shown, log);
-                now.set(channel.name(), Some(error.message.clone()));
+                present.fail(channel.name(), error.message.clone(), now());
                 // An error that a person must mend may be mended meanwhile.
                 if error.is_final && crate::config::Provider::named(channel.name()).is_none() {
                     return Ok(());

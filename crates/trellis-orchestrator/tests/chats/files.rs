@@ -143,3 +143,19 @@ async fn one_file_is_asked_for_at_a_time() {
     assert!(terminal.ask("report").await.contains("nobody can send files in this chat"));
     terminal.leave().await;
 }
+
+// orchestrator 3.10: a file belongs to the chat that it was sent to, as its secrets do
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_another_chat_is_not_read() {
+    let (world, provider) = (World::new(READS), FakeProvider::start(ProviderKind::Telegram));
+    world.settle(&provider, "");
+    let chat = world.remote(&provider).await;
+    provider.post_files(3, ANA, "look at this", &[FakeFile::new("notes.txt", "buy milk")]);
+    let path = path_in(&chat.hear(3, "came: look at this").await.text);
+    provider.post(4, ANA, &format!("read {path}"));
+    let said = chat.hear(4, "came: ").await.text;
+    assert!(!said.contains("buy milk") && said.contains("error"), "{said}");
+    provider.post(3, ANA, &format!("read {path}"));
+    chat.hear(3, "buy milk").await;
+    chat.stop().await;
+}

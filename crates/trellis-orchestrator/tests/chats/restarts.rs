@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use trellis_server::{HostNames, Settings, Tokens};
 use trellis_tests::providers::{FakeProvider, ProviderKind};
 
 use crate::{
@@ -57,4 +58,15 @@ async fn a_reaction_outlives_the_agent() {
     chat.until_it("has acted on it", async |_| !is_open().await).await;
     chat.stop().await;
     assert!(world.at("files/one").exists() && world.at("files/two").exists());
+}
+
+// orchestrator 8.4: a page holds an end up for no longer than the sessions that it shows
+#[tokio::test]
+async fn a_page_gives_what_runs_the_time_of_sessions() {
+    let world = World::new("");
+    let mut orchestrator = world.opened().await;
+    let (_, tokens) = Tokens::random().expect("tokens");
+    let names = HostNames::local("127.0.0.1:7317".parse().expect("an address"));
+    let dashboard = orchestrator.dashboard(Settings::new(tokens, names), true).await;
+    assert_eq!(dashboard.server().bounds().grace, std::time::Duration::from_secs(1));
 }

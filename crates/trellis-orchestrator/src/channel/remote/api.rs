@@ -14,6 +14,9 @@ const LARGEST: u64 = 8 << 20;
 /// The time that an answer may take.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The status of a provider that takes nothing now.
+const UNAVAILABLE: u16 = 503;
+
 /// The interface of a provider.
 pub(super) struct Api {
     client: HttpClient,
@@ -96,7 +99,8 @@ impl ApiAnswer {
         let mut error = ChannelError::new(code, format!("`{method}`: {why}"));
         error.is_final = is_final && self.status != 429;
         error.after = self.after;
-        if self.status >= 500 {
+        // What was unavailable did nothing.
+        if self.status >= 500 && self.status != UNAVAILABLE {
             error.reach = Reach::Unknown;
         }
         error
