@@ -173,6 +173,27 @@ fn messages_pass_the_gates() {
     // Everybody has a chat of their own.
     let (_, other) = agent.ask("reader", "GET", path, "", &[]);
     assert_eq!(other["items"], json!([]));
+    // Whoever may write, or decides about what others ask, reads that chat of theirs.
+    assert!(agent.hear("walker", "Hello").iter().any(|text| text == "Hello"));
+    for (label, status) in [("approver", 200), ("operator", 403), ("nobody", 401)] {
+        assert_eq!(agent.ask(label, "GET", path, "", &[]).0, status, "{label}");
+    }
+}
+
+// orchestrator 1.1, 8.4: it ends while a command runs that never ends by itself; a page that shows
+// them holds nothing up for longer than their sessions may
+#[test]
+fn what_runs_holds_no_end_up() {
+    let sandbox = world();
+    let mut agent = Agent::start(&sandbox, &["--token-file", "tokens"]);
+    agent.say("ana", "run until [ -e go ]; do sleep 0.1; done");
+    agent.hear("ana", "May I run this?");
+    agent.say("ana", "yes");
+    agent.hear("ana", "`shell` runs.");
+    let pid = agent.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert_eq!(agent.child.wait().unwrap().code(), Some(0));
+    assert!(!sandbox.path().join("workspace/files/go").exists());
 }
 
 // orchestrator 4, row `web`: whoever has a chat alone writes and reads there, and sees nothing else

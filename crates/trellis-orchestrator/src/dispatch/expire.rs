@@ -3,7 +3,7 @@
 use tokio::task::JoinSet;
 use trellis_core::{SessionId, engine::Call};
 
-use super::{Dispatcher, decide::Carried, later};
+use super::{Dispatcher, RETRY, decide::Carried, later, soon};
 use crate::{
     approvals::question,
     config::Provider,
@@ -13,6 +13,8 @@ use crate::{
     tools::Hands,
 };
 
+/// The longest time between two looks whether a question has arrived, in milliseconds.
+const MAX_LOOK_MS: u64 = 10_000;
 /// The number under which an expiry is carried out: no message has it.
 const EXPIRY: i64 = 0;
 
@@ -25,11 +27,13 @@ impl Dispatcher {
         for waiting in self.hands.queue.waiting_calls().await? {
             let now = now();
             // Where the clock was set back, it waits no longer than that takes.
-            let since = waiting.since.min(now);
-            let (escalated_at, end) = (since.saturating_add(patience / 2), since.saturating_add(patience));
-            let is_due = now >= end || now >= escalated_at && !waiting.is_escalated;
-            if !is_due {
-                let due = if waiting.is_escalated { end } else { escalated_at };
+            let after = |since: u64, wait: u64| since.min(now).saturating_add(wait);
+            // A chat that is away could decide nothing: its time begins with the question. Others are asked all the same.
+            let (told_at, end) = (after(waiting.since, patience / 2), waiting.arrived.map(|arrived| after(arrived, patience)));
+            let is_over = end.is_some_and(|end| now >= end);
+            if !is_over && (waiting.is_escalated || now < told_at) {
+                let look = end.unwrap_or_else(|| now + (patience / 8).clamp(RETRY, MAX_LOOK_MS));
+                let due = if waiting.is_escalated { look } else { look.min(told_at) };
                 next = Some(next.map_or(due, |next| next.min(due)));
                 continue;
             }
@@ -40,9 +44,9 @@ impl Dispatcher {
                 next = (!is_whole).then(|| later(next)).or(next);
                 continue;
             };
-            if now < end {
+            if !is_over {
                 self.tell_approvers(&waiting.asked, call).await?;
-                next = Some(next.map_or(end, |next| next.min(end)));
+                next = Some(soon(next));
             } else if !self.underway.has(&call.id) {
                 self.underway.begin(&call.id, EXPIRY);
                 carried.spawn(self.clone().deny_late(session, call, waiting.asked.place));

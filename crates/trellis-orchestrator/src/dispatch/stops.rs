@@ -6,7 +6,7 @@ use std::{
 };
 
 use tokio::sync::Mutex as AsyncMutex;
-use trellis_core::{SessionId, engine::Call, state::EndReason};
+use trellis_core::{SessionId, engine::Call, id::CallId, state::EndReason};
 use trellis_host::{
     SendError,
     sessions::{Stop, Turn},
@@ -14,7 +14,7 @@ use trellis_host::{
 
 use super::Dispatcher;
 use crate::{
-    approvals::{held, question},
+    approvals::{held, question, short_id},
     message::ChatPlace,
     queue::{InboundRow, QueueError},
 };
@@ -73,7 +73,13 @@ impl Dispatcher {
         if is_late {
             return Ok(Vec::new());
         }
-        self.hands.queue.hold(turn.session.as_str(), place, calls.iter().map(|call| call.id.to_string()).collect()).await?;
+        let waiting: Vec<String> = calls.iter().map(|call| call.id.to_string()).collect();
+        // Whoever was asked beside the chat need not decide any more.
+        for (number, (call, elsewhere)) in (1..).zip(self.hands.queue.asked_elsewhere(turn.session.as_str(), waiting.clone()).await?) {
+            let said = self.hands.settings.language.fill("approval_over", &[("id", &short_id(&CallId::new(&*call)))]);
+            self.post(&elsewhere, format!("over:{call}:{number}"), said).await?;
+        }
+        self.hands.queue.hold(turn.session.as_str(), place, waiting).await?;
         match turn.stop {
             Stop::Ended(_) => noted.remove(&turn.session),
             _ => noted.insert(turn.session.clone(), turn.seq),

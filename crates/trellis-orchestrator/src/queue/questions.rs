@@ -22,13 +22,15 @@ pub struct AskedCall {
     pub again: u32,
 }
 
-/// A call that waits for a decision, and since when.
+/// A call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingCall {
     /// The call, as it was asked about.
     pub asked: AskedCall,
     /// The time since which it waits, in milliseconds since 1970.
     pub since: u64,
+    /// The time at which its chat had the question, or was lost to it for good; `None` while the question is on its way.
+    pub arrived: Option<u64>,
     /// True if those who may decide were told beside its chat.
     pub is_escalated: bool,
 }
@@ -74,10 +76,17 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn waiting_calls(&self) -> Result<Vec<WaitingCall>, QueueError> {
-        let query = "select call, session, provider, chat, thread, again, since, escalated from questions order by since";
+        // The last part of a question has its key. One that nobody posted is as old as the call.
+        let query = "select call, session, questions.provider, questions.chat, questions.thread, again, since, escalated,
+                            case when outbox.key is null then since when state = 'sent' then max(since, sent)
+                                 when state in ('dead', 'dropped') then max(since, outbox.due) end
+                     from questions left join outbox on outbox.key = 'ask:' || call order by since";
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(query)?;
-            let waiting = |row: &Row<'_>| Ok(WaitingCall { asked: asked(row)?, since: unsigned(row.get(6)?), is_escalated: row.get(7)? });
+            let waiting = |row: &Row<'_>| {
+                let arrived = row.get::<_, Option<i64>>(8)?.map(unsigned);
+                Ok(WaitingCall { asked: asked(row)?, since: unsigned(row.get(6)?), arrived, is_escalated: row.get(7)? })
+            };
             statement.query_map([], waiting)?.collect()
         })
         .await
@@ -90,6 +99,25 @@ impl Queue {
     pub async fn note_telling(&self, call: &str) -> Result<(), QueueError> {
         let call = call.to_owned();
         self.run(move |tables| tables.execute("update questions set escalated = 1 where call = ?1", [call]).map(drop)).await
+    }
+
+    /// The calls of a session that wait no more, if these are all that do, with the chats that were asked about them beside their own.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn asked_elsewhere(&self, session: &str, waiting: Vec<String>) -> Result<Vec<(String, ChatPlace)>, QueueError> {
+        let session = session.to_owned();
+        let query = "select outbox.provider, outbox.chat, outbox.thread, call from questions
+                     join outbox on outbox.key like 'up:' || call || ':%' where session = ?1 and escalated
+                     group by call, outbox.provider, outbox.chat, outbox.thread order by call, min(outbox.n)";
+        self.run(move |tables| {
+            let mut statement = tables.prepare_cached(query)?;
+            let mut asked: Vec<(String, ChatPlace)> =
+                statement.query_map([session], |row| Ok((row.get(3)?, place(row, 0)?)))?.collect::<rusqlite::Result<_>>()?;
+            asked.retain(|(call, _)| !waiting.contains(call));
+            Ok(asked)
+        })
+        .await
     }
 
     /// The call that a message asked about, by the name that the provider gave to the message.

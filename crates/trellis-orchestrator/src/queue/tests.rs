@@ -282,3 +282,43 @@ async fn settings_belong_to_a_chat() {
     assert_eq!(queue.setting("slack", "C1", "render").await.expect("read").as_deref(), Some("markdown"));
     assert_eq!(queue.setting("slack", "C2", "render").await.expect("read"), None);
 }
+
+// orchestrator 6.2: the time of a call begins when its question has arrived, with all of its parts; one that never will counts from its last attempt
+#[tokio::test]
+async fn a_call_waits_from_its_question_on() {
+    let (_folder, queue) = open();
+    let place = ChatPlace::new("slack", "C1");
+    queue.hold("run", &place, vec!["c1".to_owned()]).await.expect("held");
+    let waiting = async || queue.waiting_calls().await.expect("asked").swap_remove(0);
+    let WaitingCall { since, arrived, .. } = waiting().await;
+    assert_eq!(arrived, Some(since));
+    let (early, late) = (since + 1_000, since + 3_600_000);
+    let part = queue.post(outgoing("C1", "ask:c1:1"), early).await.expect("posted");
+    let last = queue.post(outgoing("C1", "ask:c1"), early).await.expect("posted");
+    queue.sent(part, "1", early).await.expect("noted");
+    queue.unsent(last, "http-503", "unavailable", Some(early)).await.expect("noted");
+    assert_eq!((waiting().await.since, waiting().await.arrived), (since, None));
+    queue.sent(last, "2", late).await.expect("noted");
+    assert_eq!(waiting().await.arrived, Some(late));
+    queue.unsent(last, "blocked", "blocked", None).await.expect("noted");
+    assert_eq!(waiting().await.arrived, Some(early));
+}
+
+// orchestrator 6.2: whoever was asked beside the chat is known when the call waits no more
+#[tokio::test]
+async fn those_who_were_asked_elsewhere_are_known() {
+    let (_folder, queue) = open();
+    queue.hold("run", &ChatPlace::new("slack", "C1"), vec!["c1".to_owned(), "c2".to_owned()]).await.expect("held");
+    for (chat, key) in [("U1", "up:c1:1:where"), ("U1", "up:c1:1:1"), ("U2", "up:c1:2:1"), ("U1", "up:c2:1:1")] {
+        queue.post(outgoing(chat, key), 1).await.expect("posted");
+    }
+    queue.note_telling("c1").await.expect("noted");
+    let over = async |waiting: &[&str]| {
+        let waiting = waiting.iter().map(|call| (*call).to_owned()).collect();
+        let over = queue.asked_elsewhere("run", waiting).await.expect("asked");
+        over.into_iter().map(|(call, place)| format!("{call} {}", place.chat)).collect::<Vec<_>>()
+    };
+    assert_eq!(over(&["c1", "c2"]).await, [""; 0]);
+    assert_eq!(over(&["c2"]).await, ["c1 U1", "c1 U2"]);
+    assert_eq!(over(&[]).await, ["c1 U1", "c1 U2"]);
+}

@@ -266,3 +266,47 @@ async fn what_nobody_decides_does_not_run() {
     chat.leave().await;
     assert!(!world.at("files/done").exists());
 }
+
+/// Has it look at a call as if it had waited since the beginning of time.
+fn make_old(world: &World) {
+    let queue = rusqlite::Connection::open(world.at("runtime/queue.db")).expect("a queue");
+    queue.busy_timeout(crate::world::PATIENCE).expect("set");
+    assert_eq!(queue.execute("update questions set since = 0", []).expect("set"), 1);
+}
+
+// orchestrator 6.2: who may decide is asked beside the chat after half of the time, and told when the call waits no more: here it is cancelled by the
+// one who asked for it, and the time of the chat begins with its question
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approvers_are_asked_and_told_that_it_is_over() {
+    let world = World::new(RUNS);
+    let mut chat = world.chat().await;
+    chat.say_in("other", "run touch gone");
+    let id = id_of(&chat.hear_of("May I run this?").await);
+    make_old(&world);
+    chat.say_in("third", "/status");
+    let said = chat.hear_of("this waits for a decision").await;
+    assert!(said.contains("`terminal:other`"), "{said}");
+    assert_eq!(id_of(&chat.hear_of("May I run this?").await), id);
+    chat.say_in("other", "cancel");
+    chat.hear_of(&format!("The call {id} waits no more")).await;
+    let heard = chat.leave().await;
+    assert!(heard.iter().any(|said| said == "`shell` does not run, and what asked for it is stopped."), "{heard:?}");
+    assert!(!heard.iter().any(|said| said.contains("Nobody decided")), "{heard:?}");
+    assert!(!world.at("files/gone").exists());
+}
+
+// orchestrator 6.2: the same where nobody decides in time
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approvers_are_told_that_nobody_decided() {
+    let world = World::new(RUNS);
+    drop(world.opened().await);
+    fs::write(world.at("orchestrator.yaml"), "limits: { approval: 2s }\n").expect("written");
+    let mut chat = world.chat().await;
+    chat.say_in("other", "run touch gone");
+    let id = id_of(&chat.hear_of("May I run this?").await);
+    chat.hear_of("`terminal:other`").await;
+    chat.hear_of(&format!("The call {id} waits no more")).await;
+    let heard = chat.leave().await;
+    assert!(heard.iter().any(|said| said.contains(&format!("Nobody decided about `shell` ({id}) in time"))), "{heard:?}");
+    assert!(!world.at("files/gone").exists());
+}
