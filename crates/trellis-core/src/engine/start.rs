@@ -60,6 +60,7 @@ impl Engine {
                 version: VERSION,
                 session_id: start.session.unwrap_or_else(|| unnamed(self.program.fingerprint())),
                 graph: self.graph.clone(),
+                seed: start.seed,
                 is_inner,
                 program: self.program.fingerprint().clone(),
                 current_node_id: node.id.clone(),

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     context::Context,
-    id::{CallId, IdempotencyKey, NodeId, SessionId},
+    id::{CallId, IdempotencyKey, KeySeed, NodeId, SessionId},
     path::{KeyPath, Segment, walk},
     value::Value,
 };
@@ -41,6 +41,9 @@ pub struct State {
     /// The name of the graph that it began in, if that has one: the keys of its calls depend on it. Sessions that began before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Arc<str>>,
+    /// The random number of its start: the keys of its calls derive from it (language 7.8). Sessions that began before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<KeySeed>,
     /// True if a node of its own graph called it: of the graph-wide keys only `before_each` and `retry` apply to it (language 5.4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inner: bool,
@@ -316,6 +319,7 @@ mod tests {
             version: VERSION,
             session_id: "s".into(),
             graph: Some("shop".into()),
+            seed: Some("9f".into()),
             is_inner: false,
             program: "f".into(),
             current_node_id: "pay".into(),
