@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, Value, engine::Answers};
-use trellis_host::{SendError, journal::draw_seed, wire::Reply};
+use trellis_host::wire::Reply;
 
 use super::{answer::Answered, ask::Ask, fields::Fields};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) async fn start(ask: Ask) -> Answered {
         context: fields.mapping("context")?.unwrap_or_default(),
         locale: fields.text("locale")?.map(Into::into),
         at: fields.text("at")?.map(NodeId::new),
-        seed: Some(draw_seed().map_err(SendError::from)?),
+        seed: None,
     };
     let answers = answers(&fields)?;
     Ok(ask.json(StatusCode::OK, act::engine_start(graph(&ask)?, start, answers)?))
