@@ -116,7 +116,6 @@ impl Move<'_> {
         match failure {
             Failure::Fail if called.is_some() => format!("`{id}` leads to `fail`, since `{}` failed: {}", part("tool"), part("message")),
             Failure::Fail => format!("`{id}` leads to `fail`"),
-            Failure::End if called.is_some() => format!("`{id}` ends as failed, since `{}` failed: {}", part("tool"), part("message")),
             Failure::End => format!("`{id}` ends as failed"),
             Failure::NoMatch => self.no_match(id, point),
             Failure::ToolError => format!("`{id}`: `{}` failed: {}", part("tool"), part("message")),
