@@ -25,7 +25,7 @@ fn features(manifest: &str) -> BTreeSet<String> {
 }
 
 /// The features in the first column of the tables of a page.
-fn listed(page: &str) -> BTreeSet<String> {
+fn rows_of(page: &str) -> BTreeSet<String> {
     let rows = page.lines().map(|line| line.trim_start_matches("//! ")).filter(|line| line.starts_with("| `"));
     let cells = rows.filter_map(|row| row.split('|').nth(1));
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
@@ -43,7 +43,7 @@ fn every_feature_is_in_the_tables_and_every_row_is_a_feature() {
             // The guide has tables of other things too.
             let rows =
                 text.split("## Features\n").nth(1).or_else(|| page.ends_with("README.md").then_some(text.as_str())).unwrap_or_default();
-            let rows = listed(rows.split("\n## ").next().unwrap_or_default());
+            let rows = rows_of(rows.split("\n## ").next().unwrap_or_default());
             found.extend(rows.difference(&features).map(|feature| format!("{page} lists `{feature}`, which is no feature of {name}")));
         }
     }
