@@ -50,6 +50,7 @@ impl<'e> Move<'e> {
         state.current_node_id = node.id.clone();
         state.attempt = 1;
         state.entered = state.step;
+        state.after_error = self.error.is_some();
         state.status = Status::Active;
         state.take_call();
         self.input = None;

@@ -73,6 +73,7 @@ impl Engine {
                 locale: start.locale,
                 step: 0,
                 entered: 0,
+                after_error: false,
                 visits: RedBlackTreeMapSync::new_sync(),
                 effects: Effects::default(),
                 abandoned: Arc::default(),

@@ -72,6 +72,9 @@ pub struct State {
     pub step: u64,
     /// The step that entered the current point: ids derive from it (language 7.8).
     pub entered: u64,
+    /// True if a failed or denied call led to the current node: `sys.error` is why the session is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_error: bool,
     /// Entries, of nodes with `max_visits` only.
     #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
     pub visits: RedBlackTreeMapSync<NodeId, u32>,
@@ -332,6 +335,7 @@ mod tests {
             locale: Some("pt-BR".into()),
             step: 7,
             entered: 6,
+            after_error: true,
             visits: [(NodeId::from("pay"), 2)].into_iter().collect(),
             effects,
             abandoned: Arc::new(vec![abandoned]),
@@ -351,6 +355,12 @@ mod tests {
         assert!(json.contains(r#""context":{"a":null,"b":0.1}"#), "{json}");
         assert!(json.contains(r#""role":{"undo":1}"#), "{json}");
         assert!(json.contains(r#""visits":{"pay":2}"#), "{json}");
+    }
+
+    #[test]
+    fn a_call_is_debugged_without_its_arguments() {
+        let printed = format!("{:?}", full().pending_tool_call);
+        assert!(printed.contains("charge") && !printed.contains("amount") && !printed.contains("9007199254740993"), "{printed}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use trellis_core::{Input, SessionId, Start};
+use trellis_core::{Input, SessionId, Start, ToolError, Value};
 use trellis_host::{
     Policy, SendError, SessionEvent, Stop,
     store::{MemoryStore, SessionStore},
@@ -68,4 +68,17 @@ fn an_edit_of_one_word_elsewhere_makes_no_answer_stale_also_where_values_are_red
         let ended = sessions.send(&id(), turn.answer(Input::Text("4111".into()))).await.unwrap();
         assert_eq!(&*ended.said[0].text, "Thanks.\n");
     });
+}
+
+#[test]
+fn an_end_to_which_a_failed_call_leads_says_why_it_failed() {
+    let files = [
+        ("start.md", "---\ntools: [{name: pay}]\ndo: pay\non_error: sorry\nto: end\n---\n"),
+        ("sorry.md", "---\nend: failed\n---\nSorry.\n"),
+        ("end.md", "---\n---\n"),
+    ];
+    let stage = Stage::new(&files).function(|bindings| bindings.function("pay", |_, _| Err::<Value, _>(ToolError::new("no money"))));
+    let turn = run(stage.sessions().start(Start::default())).unwrap();
+    let Stop::Ended(ended) = turn.stop else { panic!("{turn:?}") };
+    assert_eq!(ended.message.as_deref(), Some("`sorry` ends as failed, since `pay` failed: no money"));
 }

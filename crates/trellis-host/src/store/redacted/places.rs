@@ -153,7 +153,7 @@ fn ruling(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "version" | "session_id" | "graph" | "seed" | "is_inner" | "program" | "current_node_id" | "status" | "attempt" | "locale"
-        | "step" | "entered" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        | "step" | "entered" | "after_error" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "pending_tool_call" => call(value, visit),
         "parts" => items(value, &mut |one| part(one, visit)),
@@ -166,7 +166,7 @@ pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 
 fn changes(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "node" | "status" | "step" | "entered" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        "node" | "status" | "step" | "entered" | "after_error" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "appended" => each(value, &mut |list, entry| appended(list, entry, visit)),
         "call" => call(value, visit),
