@@ -166,6 +166,8 @@ mod tests {
     #[test]
     fn a_graph_is_held_to_the_types() {
         let library = Bindings::none().function_typed("price", price).library();
+        let of_future = Bindings::none().function_async_typed("price", |_, order: Order| async move { Ok(sum(&order)) }).library();
+        assert_eq!(of_future, library);
         let declared = Declaration::of::<Order, Price>();
         let parameters = Schema::new(&declared.parameters).unwrap();
         assert!(parameters.fits(&Value::from_json(r#"{"items": ["tea", {"cake": {"pieces": 2}}], "note": null}"#).unwrap()));
