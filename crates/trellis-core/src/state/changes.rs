@@ -53,7 +53,7 @@ pub struct Changes {
     /// The step that entered the current point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entered: Option<u64>,
-    /// True if a failed or denied call led to the current node.
+    /// True if the error or the denial of a call is why the current node ends as failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_error: Option<bool>,
     /// The attempt at this point.

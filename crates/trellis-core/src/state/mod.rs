@@ -72,7 +72,7 @@ pub struct State {
     pub step: u64,
     /// The step that entered the current point: ids derive from it (language 7.8).
     pub entered: u64,
-    /// True if a failed or denied call led to the current node: `sys.error` is why the session is there.
+    /// True if the current node ends as failed, and the error or the denial of a call led there: `sys.error` is the cause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_error: bool,
     /// Entries, of nodes with `max_visits` only.
