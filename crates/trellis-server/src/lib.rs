@@ -11,6 +11,10 @@
 //!
 //! **Invariant:** an acknowledged step is stored; a request that goes away stops nothing; nothing is written into the folder of a graph but
 //! `.trellis/`.
+//!
+//! # Features
+//!
+//! `tls` (off by default) adds certificates of the server's own.
 
 mod act;
 mod bounds;

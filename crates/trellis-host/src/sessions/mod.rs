@@ -14,6 +14,7 @@
 //! none; another program is taken between an answer and the next view, never between a view and its answer.
 
 mod drive;
+mod driver;
 mod front;
 #[cfg(feature = "history")]
 mod letters;
@@ -29,6 +30,7 @@ mod rest;
 mod results;
 mod ruling;
 mod scheduler;
+mod seat;
 mod send_error;
 mod sending;
 mod sent;
@@ -48,7 +50,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -141,6 +143,9 @@ pub struct Sessions {
     in_memory: usize,
     uses: AtomicU64,
     is_stopping: AtomicBool,
+    /// The number of futures that drive them, and whether it was told that there is none.
+    drivers: AtomicUsize,
+    is_warned: AtomicBool,
     persistence: Option<Persistence>,
     /// The time at which the scheduler looks again, and the means to make it look before.
     wakes_at: AtomicU64,
@@ -161,10 +166,7 @@ impl Sessions {
     /// # Errors
     /// A function carries out a tool that the graph does not have.
     pub fn new(engine: Engine, bindings: Bindings) -> Result<Self, UnknownFunctions> {
-        let names = bindings.unknown_functions(engine.inspect());
-        if !names.is_empty() {
-            return Err(UnknownFunctions { names });
-        }
+        bindings.check_functions(engine.inspect())?;
         Ok(Self {
             current: RwLock::new(Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: 1 }),
             policy: Policy::default(),
@@ -182,6 +184,8 @@ impl Sessions {
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
+            drivers: AtomicUsize::new(0),
+            is_warned: AtomicBool::new(false),
             persistence: None,
             wakes_at: AtomicU64::new(u64::MAX),
             sooner: Notify::new(),
@@ -302,8 +306,10 @@ impl Sessions {
     /// Swaps the program of all sessions. Each takes the new one up before its next view; [`Sessions::resume`] makes that now.
     ///
     /// # Errors
-    /// A hook objects; sessions continue with the program that they have.
+    /// A hook objects, or a function carries out a tool that the graph does not have, as in [`Sessions::new`]; sessions continue with the program that
+    /// they have.
     pub async fn swap(&self, engine: Engine, bindings: Bindings) -> Result<(), Vetoed> {
+        bindings.check_functions(engine.inspect()).map_err(|unknown| Vetoed(unknown.to_string()))?;
         let from = Arc::clone(self.current().engine.inspect().fingerprint());
         for hook in &self.hooks {
             if let Some(why) = hook.objection(&from, engine.inspect().fingerprint()).await {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 #[expect(unused_imports, reason = "the docs lead there")]
-use super::{Sessions, Stop};
+use super::{SessionEvent, Sessions, Stop};
 
-/// A hook does not let another program be taken up.
+/// Another program is not taken up: a hook does not let it be, or it would not start either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the graph is not taken up: {0}")]
 pub struct Vetoed(pub String);
@@ -39,7 +39,8 @@ pub struct Policy {
     /// The handling of calls without a binding here.
     pub unbound: Unbound,
     /// True if `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
-    /// rest to [`Sessions::drive`]. It needs a store; without one sessions are advanced at once.
+    /// rest to [`Sessions::drive`], here or in another process. It needs a store; without one sessions are advanced at once. While nothing here
+    /// drives them, that is told once: [`SessionEvent::Trouble`] with `not-driven`.
     pub is_detached: bool,
     /// True if the client answers calls of graphs, as it does calls of tools; else each is a child session (language 10.7).
     pub answers_graphs: bool,

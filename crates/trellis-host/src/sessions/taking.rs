@@ -162,7 +162,7 @@ fn predicate(name: &str) -> String {
 }
 
 /// Returns the description of the other input.
-fn kind(reply: &Reply) -> String {
+pub(super) fn kind(reply: &Reply) -> String {
     match reply {
         Reply::Input(Input::Result(result)) => format!("the result of call `{}`", result.id),
         Reply::Input(_) => "an input".to_owned(),

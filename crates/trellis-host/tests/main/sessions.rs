@@ -145,7 +145,7 @@ fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
     assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
     assert_eq!(said(&with(Verdict::Deny(None))), ["Not paid."]);
     assert_eq!(ended(with(Verdict::answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
-    assert!(matches!(with(Verdict::Hold).stop, Stop::Approve { due: None, .. }));
+    assert!(matches!(with(Verdict::hold()).stop, Stop::Approve { due: None, .. }));
     assert!(matches!(with(Verdict::Elsewhere("x".into())).stop, Stop::Call { .. }));
 }
 
