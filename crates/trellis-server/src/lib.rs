@@ -47,7 +47,7 @@ pub use self::{
     bounds::Bounds,
     gate::{BadTokens, HostNames, LogLine, Right, Rights, Tokens},
     http::openapi,
-    served::Served,
+    served::{BrokenGraph, Served},
     server::Server,
     settings::{Network, Settings},
     source::{BadGraph, GraphSource},
