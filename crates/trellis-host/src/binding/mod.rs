@@ -80,6 +80,7 @@ pub use self::{
     kind::{Answer, Binding, Notice, Obstacle, Pending},
     names::check_names,
     registry::check_bindings,
+    unbound::UnknownFunctions,
 };
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{

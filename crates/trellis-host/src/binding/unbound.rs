@@ -15,7 +15,26 @@ use trellis_core::{
 };
 
 use super::{Bindings, Bound, Carrier};
-use crate::sessions::UnknownFunctions;
+
+/// Functions that no graph calls: their names are misspelt, or they are not needed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+#[non_exhaustive]
+pub struct UnknownFunctions {
+    /// Their names, with the nearest name that the graph calls where one is near.
+    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
+}
+
+impl UnknownFunctions {
+    fn message(&self) -> String {
+        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
+            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
+            None => format!("`{name}`"),
+        };
+        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
+        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
+    }
+}
 
 impl Bindings {
     /// Checks that a program calls every registered function: the same at a start and at each reload.

@@ -15,6 +15,7 @@
 
 mod drive;
 mod driver;
+mod early;
 mod front;
 #[cfg(feature = "history")]
 mod letters;
@@ -30,7 +31,6 @@ mod rest;
 mod results;
 mod ruling;
 mod scheduler;
-mod seat;
 mod send_error;
 mod sending;
 mod sent;
@@ -56,7 +56,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName, state::PendingCall};
+use trellis_core::{Engine, SessionId, SignalName, id::KeySeed, state::PendingCall};
 
 #[cfg(feature = "history")]
 pub use self::letters::LetterError;
@@ -66,7 +66,7 @@ use self::{
     slot::{PanicSafeLock, Slot},
 };
 pub use self::{
-    policy::{Policy, Unbound, UnknownFunctions, Vetoed},
+    policy::{Policy, Unbound, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     send_error::{NotYours, SendError},
     sent::{Reply, Sent},
@@ -74,11 +74,12 @@ pub use self::{
     turn::{MAX_HAPPENED, Said, SessionEvent, Stop, Turn, Waiting},
     works::APPROVAL_EXPIRED,
 };
+pub use crate::binding::UnknownFunctions;
 use crate::{
     binding::Bindings,
     hooks::{Hooked, Hooks},
     interceptor::Interceptor,
-    journal::Clock,
+    journal::{Clock, NoRandom, draw_seed},
     session::Session,
     store::{Redacted, SessionStore},
 };
@@ -125,6 +126,8 @@ pub struct Sessions {
     current: RwLock<Current>,
     policy: Policy,
     clock: Clock,
+    /// What the keys of calls of a new session derive from.
+    draw: fn() -> Result<Option<KeySeed>, NoRandom>,
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: Arc<RwLock<Vec<observing::Observer>>>,
     hooks: Vec<Hooked>,
@@ -171,6 +174,7 @@ impl Sessions {
             current: RwLock::new(Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
+            draw: || draw_seed().map(Some),
             interceptors: Vec::new(),
             observers: Arc::default(),
             hooks: Vec::new(),
@@ -207,6 +211,12 @@ impl Sessions {
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Derives the keys of calls from names alone, so that each run has the same ids. For tests: two sessions of one name share their keys.
+    #[must_use]
+    pub fn predictable_keys(self) -> Self {
+        Self { draw: || Ok(None), ..self }
     }
 
     /// Stores sessions: those of the graph `graph` continue where they were stored, and every step is stored before it is reported. Values that

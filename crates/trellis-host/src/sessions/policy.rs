@@ -1,7 +1,5 @@
 //! Policies of sessions: the actions that they take without a client.
 
-use std::sync::Arc;
-
 #[expect(unused_imports, reason = "the docs lead there")]
 use super::{SessionEvent, Sessions, Stop};
 
@@ -9,26 +7,6 @@ use super::{SessionEvent, Sessions, Stop};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the graph is not taken up: {0}")]
 pub struct Vetoed(pub String);
-
-/// Functions that no graph calls: their names are misspelt, or they are not needed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message())]
-#[non_exhaustive]
-pub struct UnknownFunctions {
-    /// Their names, with the nearest name that the graph calls where one is near.
-    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
-}
-
-impl UnknownFunctions {
-    fn message(&self) -> String {
-        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
-            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
-            None => format!("`{name}`"),
-        };
-        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
-        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
-    }
-}
 
 /// The actions that sessions take without a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

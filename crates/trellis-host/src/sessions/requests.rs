@@ -75,7 +75,7 @@ impl Sessions {
     pub(super) async fn repeated_start(&self, id: &SessionId, request: &RequestKey) -> Result<Option<SendError>, SendError> {
         let slot = self.slot(id)?;
         let refused = match self.arrived(&slot).await {
-            Ok(()) => match self.seat(&slot, |running| running.judge_request(Some(request))).await {
+            Ok(()) => match self.wait_to_drive(&slot, |running| running.judge_request(Some(request))).await {
                 Ok(_driving) => self.admit_once(&slot, Some(request)).await.err(),
                 Err(refusal) => Some(refusal),
             },

@@ -145,7 +145,7 @@ impl Sessions {
     ) -> Result<Turn, SendError> {
         let judge =
             |running: &RunningSession| running.judge_request(request.as_ref()).or_else(|| running.judge_answer(expected, to, &reply));
-        let _driving = self.seat(slot, judge).await?;
+        let _driving = self.wait_to_drive(slot, judge).await?;
         self.admit()?;
         if let Some(expected) = expected {
             // The client may have seen more of it than is here.

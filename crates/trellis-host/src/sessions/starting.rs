@@ -9,7 +9,7 @@ use super::{
     slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::{
-    journal::{RequestKey, draw_seed},
+    journal::RequestKey,
     store::{StoreError, check_name},
 };
 
@@ -44,7 +44,7 @@ impl Sessions {
                 stored => return Err(stored.err().unwrap_or(SendError::Exists(id))),
             }
         }
-        let start = Start { session: Some(id.clone()), seed: Some(draw_seed()?), ..start };
+        let start = Start { session: Some(id.clone()), seed: (self.draw)()?, ..start };
         let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(start, request)));
         match self.slots.locked().entry(id.clone()) {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),

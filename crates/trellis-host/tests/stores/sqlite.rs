@@ -52,7 +52,7 @@ fn a_file_that_says_that_it_is_read_only_is_not_opened_to_write() {
     permissions.set_readonly(true);
     fs::set_permissions(&path, permissions).unwrap();
     let refused = SqliteStore::open(&path).unwrap_err();
-    assert!(matches!(&refused, StoreError::Unwritable { message, .. } if message == "the file or its folder is read-only"), "{refused}");
+    assert!(matches!(&refused, StoreError::Unwritable { message, .. } if message == "the file is read-only"), "{refused}");
     assert!(SqliteStore::open_existing(&path).is_ok(), "it can be read");
 }
 

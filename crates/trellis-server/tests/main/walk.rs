@@ -217,7 +217,7 @@ async fn a_call_that_an_interceptor_holds_is_listed_and_decided_as_any_other_als
     let other = Stand::again(stand.stop().await, Terms::default()).await;
     assert_eq!(other.get("/api/sessions/ana").await.stop(), "APPROVAL");
     let item = other.get("/api/approvals").await.json()["items"][0].clone();
-    assert_eq!((&item["call"]["id"], &item["call"]["ask"]), (&json!(call), &json!("More than usual?")), "{item}");
+    assert_eq!((&item["call"]["id"], &item["ask"]), (&json!(call), &json!("More than usual?")), "{item}");
     assert_eq!(item["why"]["source"], "interceptor", "{item}");
     let result = json!({ "tool_result": { "id": call, "result": 1 } });
     assert_eq!(other.post("/api/sessions/ana/turns", result).await.code(), "not-yours");

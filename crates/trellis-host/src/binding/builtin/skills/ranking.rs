@@ -122,9 +122,9 @@ pub(super) struct Fit {
 impl TellingWords {
     pub(super) fn of(text: &str) -> Self {
         let words = words(text);
-        let spoken = spoken(&words);
+        let languages = languages_of(&words);
         let says_nothing = |word: &str| {
-            COURTESY.contains(&word) || word.chars().any(is_function_char) || spoken.iter().any(|language| language.contains(word))
+            COURTESY.contains(&word) || word.chars().any(is_function_char) || languages.iter().any(|language| language.contains(word))
         };
         let mut telling = Vec::new();
         for word in words {
@@ -178,7 +178,7 @@ fn count(of: usize) -> f64 {
 }
 
 /// Returns the function words of the languages that a text is in: those with most of its words, and English.
-fn spoken(words: &[String]) -> Vec<&'static BTreeSet<String>> {
+fn languages_of(words: &[String]) -> Vec<&'static BTreeSet<String>> {
     let met = |language: &BTreeSet<String>| words.iter().filter(|word| language.contains(*word)).count();
     let most = FUNCTION_WORDS.values().map(met).max().unwrap_or_default().max(MIN_SPOKEN);
     FUNCTION_WORDS.iter().filter(|(name, language)| **name == ENGLISH || met(language) == most).map(|(_, language)| language).collect()

@@ -30,7 +30,7 @@ impl Sessions {
     ///
     /// # Errors
     /// The refusal.
-    pub(super) async fn seat<'s>(
+    pub(super) async fn wait_to_drive<'s>(
         &self,
         slot: &'s Slot,
         judge: impl FnOnce(&RunningSession) -> Option<EarlyRefusal>,
