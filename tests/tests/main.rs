@@ -6,6 +6,7 @@ mod corpus;
 mod crash;
 mod graphs;
 mod names;
+mod promises;
 mod properties;
 mod schemas;
 mod specification;

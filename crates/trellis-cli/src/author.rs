@@ -149,7 +149,7 @@ fn walk_through(path: &Path, given: &Given) -> Result<String, String> {
     let engine = Engine::new(std::sync::Arc::clone(&program), deferred_predicates(&program)).map_err(|error| error.to_string())?;
     let policy = Policy::new().approve_all(true).unbound(Unbound::Elsewhere);
     let sessions = Sessions::new(engine, Bindings::none()).map_err(|error| error.to_string())?.policy(policy);
-    let start = Start { session: None, context: mapping("context")?, locale: None, at: text(given, "at")?.map(NodeId::new) };
+    let start = Start { session: None, context: mapping("context")?, locale: None, at: text(given, "at")?.map(NodeId::new), seed: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     runtime.block_on(script.walk(&sessions, start))
 }

@@ -1,7 +1,7 @@
 //! Assembles graphs for a server: each with its store, the resources of its bindings, and its observers.
 
 use std::{
-    future,
+    future, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -11,19 +11,19 @@ use clap::ValueEnum;
 use trellis_host::{Policy, Unbound, assembly::Assembly, binding::Host, recording::Recorder};
 use trellis_project::Project;
 use trellis_server::{
-    GraphSource, Served,
+    BrokenGraph, GraphSource, Served,
     mcp::{McpApprovals, McpSettings},
 };
 
 use crate::{
     assemble::max_input,
     observability::Observers,
-    open::{self, DEFAULT_PATH, Place},
+    open::{self, DEFAULT_PATH, Place, shell_word},
     output::OutputFile,
     recording::Taped,
-    report::printable,
+    report::{self, Checked, printable},
     store_config::{StoreArgs, secrets, warn},
-    terminal,
+    terminal::{self, Width},
 };
 
 /// Time between two writes of the metrics.
@@ -144,7 +144,10 @@ impl ServingArgs {
         }
         let served = Served::open(sources, !self.no_watch).await?;
         for broken in served.broken() {
-            terminal::print_error(&format!("warning: `{}` has mistakes; `trellis check` shows them\n", printable(broken)));
+            let place = places.iter().find(|place| place.path == broken.path);
+            terminal::print_error(&report::human(&[mistakes(&broken, place)], Width::of(&io::stderr())));
+            let (name, check) = (printable(broken.name), shell_word(broken.path));
+            terminal::print_error(&format!("warning: `{name}` cannot be run; `trellis check --host {check}` shows why\n"));
         }
         if self.yes {
             terminal::print_error("warning: every call is approved\n");
@@ -153,6 +156,18 @@ impl ServingArgs {
             terminal::print_error("warning: models may approve calls over MCP\n");
         }
         Ok((served, serving))
+    }
+}
+
+/// Returns the mistakes of a graph, ready to be shown.
+fn mistakes(broken: &BrokenGraph<'_>, place: Option<&Place>) -> Checked {
+    Checked {
+        shown_below: place.map(Place::shown_below).unwrap_or_default(),
+        below: String::new(),
+        documents: broken.documents.to_vec(),
+        diagnostics: broken.findings.iter().filter(|found| found.is_error()).cloned().collect(),
+        nodes: 0,
+        unchecked: Vec::new(),
     }
 }
 

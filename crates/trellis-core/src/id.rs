@@ -63,6 +63,9 @@ names! {
     CallId,
     /// The key that all attempts of one call share (language 7.8).
     IdempotencyKey,
+    /// The random number of a start, as text (language 7.8): keys of calls derive from it, so that no two starts share one. A host draws it, and
+    /// shows it to no tool: whoever knows it can test guesses at the names behind a key.
+    KeySeed,
     /// A signal such as `interrupt` or `timeout` (language 7.5).
     SignalName,
 }

@@ -7,14 +7,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{CallId, NodeId, SessionId, SignalName},
+    id::{CallId, KeySeed, NodeId, SessionId, SignalName},
     value::{Mapping, Value},
 };
 
 /// Start of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// The session's name; ids and keys derive from it, so it must be unique. Without one it is `local`, for hosts that have only one.
+    /// The session's name, unique in its store. Without one it is `local`, for hosts that have only one.
     pub session: Option<SessionId>,
     /// The initial context.
     #[serde(default)]
@@ -25,6 +25,11 @@ pub struct Start {
     /// A node to begin at instead of the entry, for `run --at` and child sessions.
     #[serde(default)]
     pub at: Option<NodeId>,
+    /// The random number from which keys of calls derive (language 7.8). `Sessions` of the host draw one for each start, whatever stands here; a
+    /// host that steps states itself draws its own. Without one, keys derive from the names of the graph and the session alone: two sessions of
+    /// one name then call their tools under the same keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<KeySeed>,
 }
 
 /// Input from a host.

@@ -2,12 +2,13 @@
 //!
 //! **Invariant:** an interceptor may ask for more approvals than the graph, never for fewer (language 5.6).
 
-use std::pin::Pin;
+use std::{fmt, pin::Pin, time::Duration};
 
 use trellis_core::{Context, NodeId, SessionId, ToolOutcome, Value, state::PendingCall};
 
-/// The decision about a call.
+/// The decision about a call. Interceptors make verdicts, and only sessions read them: there may be more of them.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// It runs, as far as this interceptor is concerned.
     Allow,
@@ -20,8 +21,13 @@ pub enum Verdict {
         /// Further facts about it.
         meta: Option<Value>,
     },
-    /// It waits for an approval.
-    Hold,
+    /// It waits for an approval, as a call with `approve` does: the question is stored, and every process shows it.
+    Hold {
+        /// The question, instead of that of the graph; without one the call itself is shown.
+        ask: Option<String>,
+        /// The time after which the call is denied, counted from the verdict.
+        expires: Option<Duration>,
+    },
     /// It does not run here: the client is asked for its result, after the approval that the graph or its policy wants; where no client can be asked it
     /// fails with this message.
     Elsewhere(String),
@@ -32,10 +38,15 @@ impl Verdict {
     pub fn answer(outcome: ToolOutcome) -> Self {
         Self::Answer { outcome, meta: None }
     }
+
+    /// Creates a verdict by which the call waits for an approval that never expires, and the call itself is shown.
+    pub fn hold() -> Self {
+        Self::Hold { ask: None, expires: None }
+    }
 }
 
 /// A call that is about to run, and where.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Intercepted<'a> {
     /// The session.
@@ -52,6 +63,16 @@ impl Intercepted<'_> {
     /// The node that makes the call.
     pub fn node(&self) -> &NodeId {
         &self.call.node
+    }
+}
+
+impl fmt::Debug for Intercepted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intercepted")
+            .field("session", &self.session)
+            .field("graph", &self.graph)
+            .field("call", &self.call)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,7 +96,7 @@ pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 ///             let tenant = about.context.get("tenant").and_then(|tenant| tenant.as_str());
 ///             let allowed = allowance(tenant).await;
 ///             match about.call.args.get("amount").and_then(|amount| amount.as_i64()) {
-///                 Some(amount) if amount > allowed => Verdict::Hold,
+///                 Some(amount) if amount > allowed => Verdict::Hold { ask: Some(format!("Charge {amount}?")), expires: None },
 ///                 _ => Verdict::Allow,
 ///             }
 ///         })

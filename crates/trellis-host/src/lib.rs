@@ -15,6 +15,7 @@
 //! | `processes` | yes | bindings that name a command: tools as processes |
 //! | `http` | no | bindings that name a URL, and `trellis_host::http`: the client that bindings share |
 //! | `mcp` | no | bindings that name a tool of an MCP server; with `http` and `processes` |
+//! | `model` | no | bindings that name the role of a language model; with `http` |
 //! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
 //! | `reload` | no | [`assembly::LiveGraph`](assembly): a graph on disk that is edited while it runs |
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
@@ -22,9 +23,18 @@
 //! | `encryption` | no | sealed sessions in any store |
 //! | `vault` | no | `secrets::Vault`: secrets in an encrypted file |
 //! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
-//! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
-//! | `schemars` | no | schemas from Rust types: `Bindings::function_typed`, and `wire::schema` of JSON Lines |
+//! | `telemetry`, `telemetry-tls` | no | spans of sessions over OTLP and for subscribers of `tracing`; the second also to a collector behind TLS |
+//! | `schemars` | no | schemas from Rust types: `Bindings::function_typed` and `function_async_typed`, and `wire::schema` of JSON Lines |
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
+//!
+//! # What may grow
+//!
+//! An enum that a host must act on, or gives whole, gains no variant without a new major version, so that a match on it is complete:
+//! `Stop`, `Reply`, `Unbound`, `sessions::Drive`, `sessions::Driven`, `session::Halt`, `session::Adoption`, `session::NotBegun`, `policy::Decision`,
+//! `policy::Otherwise`, `journal::Needs`, `journal::Destination`, `journal::Settlement`, `history::EditVerdict`, `store::Which`, `store::Removal`,
+//! `store::Pruned`, `store::SessionStatus`, `key_value::Expected`, and of a console `runner::Awaited`, `runner::Reloaded`, `runner::Reason` and
+//! `runner::Edit`. Every other enum here is `#[non_exhaustive]`, since it is data to read, or only made by a host: errors, events, entries of the
+//! journal, verdicts.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "history", feature = "model", feature = "processes", feature = "runner", feature = "sqlite")),

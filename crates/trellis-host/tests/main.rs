@@ -4,12 +4,18 @@
 
 #[path = "main/approval.rs"]
 mod approval;
+#[path = "main/assembled.rs"]
+mod assembled;
+#[path = "main/blocking.rs"]
+mod blocking;
 #[path = "main/bounds.rs"]
 mod bounds;
 #[path = "main/budget.rs"]
 mod budget;
 #[path = "main/children/mod.rs"]
 mod children;
+#[path = "main/clicks.rs"]
+mod clicks;
 #[cfg(all(feature = "model", feature = "sqlite"))]
 #[path = "main/contracts.rs"]
 mod contracts;
@@ -29,6 +35,8 @@ mod functions;
 mod gated;
 #[path = "main/history.rs"]
 mod history;
+#[path = "main/holds.rs"]
+mod holds;
 #[path = "main/hooks.rs"]
 mod hooks;
 #[cfg(feature = "http")]
@@ -38,6 +46,8 @@ mod http;
 mod interrupted;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/keys.rs"]
+mod keys;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/numbers.rs"]
@@ -66,6 +76,8 @@ mod sessions;
 #[cfg(all(feature = "telemetry", feature = "metrics"))]
 #[path = "main/spans/mod.rs"]
 mod spans;
+#[path = "main/spoken.rs"]
+mod spoken;
 #[cfg(feature = "sqlite")]
 #[path = "main/sql.rs"]
 mod sql;

@@ -11,6 +11,10 @@
 //!
 //! **Invariant:** an acknowledged step is stored; a request that goes away stops nothing; nothing is written into the folder of a graph but
 //! `.trellis/`.
+//!
+//! # Features
+//!
+//! `tls` (off by default) adds certificates of the server's own.
 
 mod act;
 mod bounds;
@@ -43,7 +47,7 @@ pub use self::{
     bounds::Bounds,
     gate::{BadTokens, HostNames, LogLine, Right, Rights, Tokens},
     http::openapi,
-    served::Served,
+    served::{BrokenGraph, Served},
     server::Server,
     settings::{Network, Settings},
     source::{BadGraph, GraphSource},

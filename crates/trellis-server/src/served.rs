@@ -5,6 +5,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
+    path::Path,
     sync::{
         Arc, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -48,6 +49,20 @@ pub struct Served {
     is_stopping: AtomicBool,
     /// What else must work for the server to be ready.
     pub(crate) readiness: Readiness,
+}
+
+/// A graph that cannot be run as its files are.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BrokenGraph<'s> {
+    /// Its name.
+    pub name: &'s str,
+    /// Its folder or file.
+    pub path: &'s Path,
+    /// Everything that was found in its files and on this host, sorted.
+    pub findings: Arc<Vec<Diagnostic>>,
+    /// Its files.
+    pub documents: Arc<Vec<Arc<Document>>>,
 }
 
 /// A graph that is served.
@@ -130,9 +145,12 @@ impl Served {
         self.graphs.keys().map(|name| &**name)
     }
 
-    /// The names of the graphs whose files have mistakes.
-    pub fn broken(&self) -> impl Iterator<Item = &str> {
-        self.graphs.values().filter(|graph| !graph.now().is_sound).map(|graph| &*graph.name)
+    /// The graphs that cannot be run as their files are.
+    pub fn broken(&self) -> impl Iterator<Item = BrokenGraph<'_>> {
+        self.graphs.values().filter_map(|graph| {
+            let GraphVersion { is_sound, findings, documents, .. } = graph.now();
+            (!is_sound).then(|| BrokenGraph { name: &graph.name, path: &graph.source.path, findings, documents })
+        })
     }
 
     /// Returns the counts and times of the sessions and of MCP, in the format of Prometheus.

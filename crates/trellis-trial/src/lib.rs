@@ -6,6 +6,10 @@
 //! ```
 //!
 //! **Invariant:** no binding is ever run; the same sheets give the same bytes on every run, except for times.
+//!
+//! # Features
+//!
+//! `schemars` (off by default) adds `wire::schema`, the JSON Schema of results.
 
 mod beside;
 mod compare;

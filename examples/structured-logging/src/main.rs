@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt, BufReader, stdin, stdou
 use tracing::{Subscriber, info, warn};
 use tracing_subscriber::fmt::MakeWriter;
 use trellis_core::{
-    Engine, Mapping, NodeId, Predicates, Start, ToolError, Value,
+    Engine, Mapping, NodeId, Predicates, Start, ToolError, ToolResult, Value,
     id::{CallId, SignalName},
     state::EndReason,
 };
@@ -110,7 +110,7 @@ impl Hooks for Log {
         info!(session = %moment.session, seq = moment.seq, %call, tool, "tool called");
     }
 
-    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
+    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str, _: Option<&ToolResult>) {
         match outcome {
             "success" => info!(session = %moment.session, seq = moment.seq, %call, outcome, "tool returned"),
             _ => warn!(session = %moment.session, seq = moment.seq, %call, outcome, "tool returned"),

@@ -88,6 +88,7 @@ fn kind(record: &Record) -> String {
         Entry::Dead { letter } => format!("dead {} {}", letter.cause.as_str(), letter.tool),
         Entry::Settled { .. } => "settled".to_owned(),
         Entry::End { ended } => format!("end {}", ended.reason.as_str()),
+        other => panic!("a kind of record that the harness does not know: {other:?}"),
     }
 }
 

@@ -140,6 +140,7 @@ impl Run {
             context: context.for_graph(ready.engine.inspect()),
             locale: self.locale.as_deref().map(Arc::from),
             at: self.at.as_deref().map(NodeId::from),
+            seed: None,
         };
         let limits = *ready.engine.inspect().limits();
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);

@@ -112,7 +112,8 @@ await new Promise((resolve, reject) => {
   code.on("exit", (status) => reject(new Error(`VS Code ended with ${status}`)));
 });
 code.stdout.resume();
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+const installed = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((program) => fs.existsSync(program));
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? installed, args: FLAGS });
 export const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
 page.setDefaultTimeout(PATIENCE);
 

@@ -1,5 +1,14 @@
 //! `trellis session approve` and `deny`: a call that waits is decided about while nobody runs its session.
 
+use std::time::Duration;
+
+use trellis_core::Start;
+use trellis_host::{
+    Verdict,
+    assembly::{Assembly, LiveGraph, StoreSettings},
+    interceptor::Intercepted,
+};
+
 use crate::{
     sandbox::Sandbox,
     session::{fine, json, refused, session},
@@ -106,6 +115,36 @@ fn a_decision_can_name_the_call_that_was_seen() {
         "error: session `ana`: the call of `charge` was approved already\n  `trellis run --all`, or `trellis run --session ana`, resumes it\n"
     );
     assert_eq!(fine(&sandbox, &["approve"]), "no call waits for an approval\n");
+}
+
+/// Begins a session as a program that embeds the graph, and whose interceptor holds its call.
+async fn begin_held(sandbox: &Sandbox) {
+    let graph = LiveGraph::open(sandbox.path(), Assembly::new()).unwrap();
+    let kept = StoreSettings::of(sandbox.path(), &graph.live().version().documents).open().await.unwrap();
+    let sessions = graph.assembly().sessions(graph.assemble().runnable.unwrap(), Some(&kept)).unwrap();
+    let hold = Verdict::Hold { ask: Some("More than usual?".to_owned()), expires: Some(Duration::from_secs(900)) };
+    let sessions = sessions.interceptor(move |_: Intercepted<'_>| hold.clone());
+    let turn = sessions.start(Start { session: Some("ana".into()), ..Start::default() }).await.unwrap();
+    assert!(turn.stop.held().is_some(), "{turn:?}");
+}
+
+#[test]
+fn a_call_that_the_interceptor_of_an_embedder_holds_is_shown_and_approved() {
+    let mut files = CHARGE.to_vec();
+    files[2].1 = "---\ndo: { name: charge, args: { total: 12 } }\nsave_to: paid\non_denied: no\nto: end\n---\nOne moment.\n";
+    let sandbox = Sandbox::new(&files);
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(begin_held(&sandbox));
+    let listed = fine(&sandbox, &["approve"]);
+    assert!(listed.starts_with("ana  `charge` {\"total\":12} at `start`\n    More than usual?\n"), "{listed}");
+    let held = json(&fine(&sandbox, &["approve", "--json"]))["held"][0].clone();
+    assert!(held["call"]["expires"].as_u64() > held["call"]["asked"].as_u64(), "{held}");
+    // Nobody runs it before, here either.
+    assert_eq!(sandbox.trellis(&["run", ".", "--session", "ana"]).code, Some(1));
+    assert!(!sandbox.path().join("made").exists());
+    fine(&sandbox, &["approve", "ana"]);
+    let woken = crate::sandbox::finish(waking(&sandbox));
+    assert_eq!(woken.out, "ana: finished at `end`\n1 resumed, 1 of them ended\n", "{woken:?}");
+    assert_eq!(std::fs::read_to_string(sandbox.path().join("made")).unwrap(), "{\"total\":12}\n");
 }
 
 // C.8

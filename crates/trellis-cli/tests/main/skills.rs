@@ -217,13 +217,17 @@ fn a_host_that_dies_in_check_run_or_verify_restores_and_runs_again() {
 
 #[test]
 fn a_host_that_dies_after_the_work_repeats_its_result() {
-    let sandbox = mortal("run: [sh, -c, 'mv data/1 data/2; echo $$']");
+    let sandbox = mortal("run: [sh, -c, 'mkdir -p ../kept; cp ../.trellis/sessions.db* ../kept; mv data/1 data/2; echo $$']");
     let ran = sandbox.trellis(RUN);
     let said = ran.out.clone();
     after(&sandbox);
-    // The step that holds the result is lost, as it is where the host died before its append.
-    for kept in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
-        let _ = fs::remove_file(sandbox.path().join(".trellis").join(kept));
+    // The step that holds the result is lost, as it is where the host died before its append: the store is as it was while the skill ran.
+    for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+        let (kept, path) = (sandbox.path().join("kept").join(name), sandbox.path().join(".trellis").join(name));
+        let _ = fs::remove_file(&path);
+        if kept.exists() {
+            fs::copy(kept, path).unwrap();
+        }
     }
     assert_eq!(sandbox.trellis(RUN).out, said, "another process would have another id");
     after(&sandbox);
@@ -257,14 +261,15 @@ fn whenever_a_host_dies_files_are_all_before_or_all_after() {
 }
 
 #[test]
-fn the_same_call_from_two_processes_happens_once() {
-    let sandbox = mortal("run: [sh, -c, 'mv data/1 data/2; sleep 0.5; echo x >>../times']");
-    // Without a common store, two processes make the same call under one key.
+fn calls_of_two_sessions_in_one_workspace_wait_for_each_other() {
+    let sandbox = mortal(
+        "run: [sh, -c, 'test ! -e ../busy || exit 1; : >../busy; mv data/1 data/2; sleep 0.5; rm ../busy; echo x >>../times']\nverify: [mv, data/2, data/1]",
+    );
+    // Two starts are two sessions, whatever their names: each makes a call of its own.
     let runs = ["memory", "files:other"].map(|store| sandbox.command(&[RUN, &["--store", store]].concat()).spawn().unwrap());
     let said = runs.map(finish);
     assert!(said.iter().all(|ran| ran.code == Some(0) && ran.out.contains("the skill `s` is done")), "{said:?}");
-    assert_eq!(fs::read_to_string(sandbox.path().join("times")).unwrap(), "x\n");
-    after(&sandbox);
+    assert_eq!(fs::read_to_string(sandbox.path().join("times")).unwrap(), "x\nx\n");
 }
 
 /// A bounded writer in place of a full disk, for users who may not mount one.

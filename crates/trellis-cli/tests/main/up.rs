@@ -238,6 +238,10 @@ fn what_cannot_be_begun_says_why() {
     sandbox.write("graph/start.md", b"---\nto: nowhere\n---\n");
     let ran = sandbox.trellis(&["up", "graph", "--check"]);
     assert!(ran.code == Some(1) && ran.err.contains("the graph has mistakes"), "{}", ran.err);
+    for check in [&["--check"][..], &["--channel", "terminal"]] {
+        let ran = sandbox.trellis(&[&["up", "graph"], check].concat());
+        assert!(ran.code != Some(0) && ran.err.contains("start.md: ") && ran.err.contains("nowhere"), "{}", ran.err);
+    }
 }
 
 // orchestrator 1.2: the process environment wins

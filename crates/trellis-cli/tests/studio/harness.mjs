@@ -143,7 +143,9 @@ export class Agent extends Server {
 
 export async function launch() {
   const began = Date.now();
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+  // The one without windows takes half the processor time.
+  const installed = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((program) => fs.existsSync(program));
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? installed, args: FLAGS });
   console.log(`chromium: ${Date.now() - began} ms`);
   return browser;
 }

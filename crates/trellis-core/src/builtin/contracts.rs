@@ -143,7 +143,7 @@ pub static BUILTINS: [BuiltinTool; 16] = [
         config: &SKILLS,
         effect: Effect::None,
         parameters: r#"{"type":"object","required":["skill_id"],"additionalProperties":false,"properties":{"skill_id":{"type":"string"},"args":{"type":"object"}}}"#,
-        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array","items":{"type":"string"}},"code":{"enum":["not_found","blocked","inputs"]}}}"#,
+        returns: r#"{"type":"object","required":["valid","problems"],"properties":{"valid":{"type":"boolean"},"problems":{"type":"array","items":{"type":"string"}},"code":{"enum":["not_found","blocked","inputs","check_failed","execution_failed","verify_failed","timed_out","restore_failed"]}}}"#,
     },
     BuiltinTool {
         name: "skills.execute",

@@ -3,25 +3,36 @@
 use super::{failure, wanted};
 use crate::{
     input::ToolError,
-    value::{Mapping, Value},
+    value::{JsonError, Mapping, Value},
 };
 
 const MALFORMED: &str = "malformed_json";
 
-/// Returns a text without the fence of Markdown around all of it, as models write one around JSON.
-pub fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    let fenced = text.strip_prefix("```").and_then(|text| text.strip_suffix("```")).and_then(|text| text.split_once('\n'));
-    fenced.filter(|(info, _)| !info.contains('`')).map_or(text, |(_, inner)| inner)
+/// The marks around a fenced block of Markdown.
+const FENCE: &str = "```";
+
+/// Reads the value in a text as models write it: JSON, or prose with JSON in its only fenced block.
+///
+/// # Errors
+/// It is neither.
+pub fn read_json(text: &str) -> Result<Value, JsonError> {
+    Value::from_json(text).or_else(|error| fenced(text).map_or(Err(error), Value::from_json))
 }
 
-/// `json.parse {text}`: the value that a JSON text holds, also in a fence of Markdown.
+/// Returns what stands between the first and the last fence of a text, without the name of its language.
+fn fenced(text: &str) -> Option<&str> {
+    let (block, _) = text.split_once(FENCE)?.1.rsplit_once(FENCE)?;
+    let below = block.split_once('\n').filter(|(info, _)| !info.contains(['{', '[', '"']));
+    Some(below.map_or_else(|| block.trim_start_matches(char::is_alphanumeric), |(_, below)| below))
+}
+
+/// `json.parse {text}`: the value that a JSON text holds, also in a fence of Markdown with prose around it.
 ///
 /// # Errors
 /// `malformed_json`: it is no JSON, has a key twice, an integer beyond 64 bits, or more levels than a value may have.
 pub fn parse(arguments: &Mapping) -> Result<Value, ToolError> {
     match arguments.get("text") {
-        Some(Value::Text(text)) => Value::from_json(unfenced(text)).map_err(|error| failure(MALFORMED, error.to_string())),
+        Some(Value::Text(text)) => read_json(text).map_err(|error| failure(MALFORMED, error.to_string())),
         other => Err(wanted(MALFORMED, "text", "text", other)),
     }
 }

@@ -11,7 +11,7 @@ mod tests;
 
 pub use self::{
     contracts::{BUILTINS, BuiltinTool, MODEL},
-    json::{merge as json_merge, parse as json_parse, unfenced},
+    json::{merge as json_merge, parse as json_parse, read_json},
     math::evaluate as math_evaluate,
 };
 use crate::{input::ToolError, value::Value};

@@ -100,13 +100,25 @@ fn what_is_no_number_is_an_expression_error() {
 fn json_is_read_exactly() {
     let read = |text: &str| json_parse(&Mapping::from_iter([("text", Value::text(text))])).map_or_else(code, |value| value.to_json());
     assert_eq!(read(r#" {"b": [1, 18446744073709551615, null], "a": "x"} "#), r#"{"a":"x","b":[1,18446744073709551615,null]}"#);
-    for fenced in ["```json\n{\"a\": 1}\n```", "```\r\n{\"a\": 1}\r\n```", "\n```JSON\n{\"a\": 1}```\n"] {
+    for fenced in [
+        "```json\n{\"a\": 1}\n```",
+        "```\r\n{\"a\": 1}\r\n```",
+        "\n```JSON\n{\"a\": 1}```\n",
+        "Here is the plan:\n\n```json\n{\"a\": 1}\n```\nDone.",
+        "Here is the plan: ```json {\"a\": 1} ``` Done.",
+        "So: ```{\"a\": 1}```",
+        "[1] `a`: ```json title=\n{\"a\": 1}\n```",
+    ] {
         assert_eq!(read(fenced), r#"{"a":1}"#, "{fenced}");
     }
+    assert_eq!(read(r#"{"a": "```json\n{}\n```"}"#), r#"{"a":"```json\n{}\n```"}"#, "a fence in a text");
     for (text, expected) in [
         ("", ""),
         ("{", ""),
-        ("Here: ```json\n{}\n```", ""),
+        ("Here: {}", ""),
+        ("Here: ```json\n{}", ""),
+        ("```json\n{}\n```\nor\n```json\n{}\n```", ""),
+        ("Here: ```json\n{\"a\": 1, \"a\": 2}\n```", "the key `a` stands twice"),
         ("1 2", ""),
         ("NaN", ""),
         ("1e400", ""),

@@ -37,7 +37,7 @@ impl Move<'_> {
 
     /// The undo of a call that succeeded under `key`, as effect `number`.
     pub(super) fn interpolate_undo(&self, node: &Node, undo: &Call, key: &IdempotencyKey, number: u32) -> Result<PendingCall, Stop> {
-        let key = ids::below(key, "undo", name(undo));
+        let key = ids::below(&self.state, key, "undo", name(undo));
         let pending = self.sendable(node, self.interpolate_as(node, undo, CallRole::Undo(number), key)?)?;
         Ok(PendingCall { retry: undo.retry.as_ref().map(RetryRecord::from), ..pending })
     }
@@ -108,7 +108,7 @@ impl Move<'_> {
             Callee::Parallel(calls, composite) => {
                 self.count_parts(node, calls.len())?;
                 let branch = |(branch, call): &(Key, Call)| {
-                    let key = ids::below(key, "branch", branch);
+                    let key = ids::below(&self.state, key, "branch", branch);
                     let pending = self.interpolate_as(node, call, role.clone(), key)?;
                     Ok((branch.clone(), PendingCall { retry: call.retry.as_ref().map(RetryRecord::from), ..pending }))
                 };

@@ -55,6 +55,7 @@ impl Engine {
             context: call.args.clone(),
             locale: caller.locale.clone(),
             at: Some(node.id.clone()),
+            seed: caller.seed.clone(),
         };
         let is_inner = own.is_none_or(|own| own == node.graph);
         self.of_graph_again(caller).begin_as(start, is_inner).map_err(|error| match error {

@@ -10,6 +10,7 @@ use super::{
     step::{Move, is_gate},
 };
 use crate::{
+    language::EndSyntax,
     program::{Failure, Node, Outcome, PointIndex, Role},
     state::{CallRole, Status},
 };
@@ -50,6 +51,7 @@ impl<'e> Move<'e> {
         state.current_node_id = node.id.clone();
         state.attempt = 1;
         state.entered = state.step;
+        state.after_error = self.error.is_some() && node.terminal && node.end == Some(EndSyntax::Failed);
         state.status = Status::Active;
         state.take_call();
         self.input = None;

@@ -111,15 +111,16 @@ impl Move<'_> {
     /// Describes the failure that an edge of `point` leads to.
     pub(super) fn account(&self, failure: Failure, node: &Node, point: PointIndex) -> String {
         let id = &node.id;
-        let called = self.error.as_ref().and_then(Value::as_map);
-        let part = |key| called.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
+        let since = |error: Option<&Value>| error.map(|error| format!(", since {}", cause(error))).unwrap_or_default();
         match failure {
-            Failure::Fail if called.is_some() => format!("`{id}` leads to `fail`, since `{}` failed: {}", part("tool"), part("message")),
-            Failure::Fail => format!("`{id}` leads to `fail`"),
-            Failure::End => format!("`{id}` ends as failed"),
+            Failure::Fail => format!("`{id}` leads to `fail`{}", since(self.error.as_ref())),
+            Failure::End => {
+                let error = self.state.system_context.error.as_ref().filter(|_| self.state.after_error);
+                format!("`{id}` ends as failed{}", since(error))
+            }
             Failure::NoMatch => self.no_match(id, point),
-            Failure::ToolError => format!("`{id}`: `{}` failed: {}", part("tool"), part("message")),
-            Failure::Timeout if called.is_some() => format!("`{id}`: `{}` took too long", part("tool")),
+            Failure::ToolError => format!("`{id}`: {}", self.error.as_ref().map(cause).unwrap_or_default()),
+            Failure::Timeout if self.error.is_some() => format!("`{id}`: `{}` took too long", part(self.error.as_ref(), "tool")),
             Failure::Timeout => format!("`{id}`: no input came in time"),
             Failure::MaxVisits => {
                 let limit = node.entry.max_visits.unwrap_or_default();
@@ -132,10 +133,7 @@ impl Move<'_> {
 
     /// Describes a denial that ends the session.
     pub(super) fn denial(&self, node: &Node) -> String {
-        let error = self.error.as_ref().and_then(Value::as_map);
-        let part = |key| error.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
-        let reason = Some(part("message")).filter(|reason| reason != DENIED).map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!("`{}`: `{}` was denied{reason}", node.id, part("tool"))
+        format!("`{}`: {}", node.id, self.error.as_ref().map(cause).unwrap_or_default())
     }
 
     /// Names the paths that the conditions of the node read, since none of them held.
@@ -149,6 +147,21 @@ impl Move<'_> {
         let names: Vec<_> = read.iter().map(|path| format!("`{path}`")).collect();
         format!("`{id}`: no transition matches {}", names.join(", "))
     }
+}
+
+/// Returns what became of the call that a value of `sys.error` is about.
+fn cause(error: &Value) -> String {
+    let part = |key| part(Some(error), key);
+    match (&*part("kind"), part("tool"), part("message")) {
+        ("denied", tool, reason) if reason == DENIED => format!("`{tool}` was denied"),
+        ("denied", tool, reason) => format!("`{tool}` was denied: {reason}"),
+        (_, tool, message) => format!("`{tool}` failed: {message}"),
+    }
+}
+
+/// Returns an entry of a value of `sys.error` as text.
+fn part(error: Option<&Value>, key: &str) -> String {
+    error.and_then(Value::as_map).and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default()
 }
 
 fn operand_path(operand: &Operand) -> &KeyPath {

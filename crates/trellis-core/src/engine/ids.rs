@@ -1,28 +1,39 @@
 //! Names of calls (language 7.8): the same on every platform and in every version, since hosts and the tools behind them store them.
+//!
+//! A session whose start has a random number derives its keys with SHA-256 from that number and the names: nobody without the number learns or
+//! tests a name by them. One without it, as sessions were begun before, derives them from the names alone.
+
+use sha2::{Digest, Sha256};
 
 use crate::{
-    id::{CallId, IdempotencyKey, NodeId},
+    id::{CallId, IdempotencyKey, KeySeed, NodeId},
     state::{CallRole, State},
 };
 
-/// The key of a call: of its graph, where that has a name, its session, its node, the step that entered the node, its role and its tool.
+/// The key of a call: of the number of its start, its graph, where that has a name, its session, its node, the step that entered the node, its role
+/// and its tool.
 pub(super) fn key(state: &State, node: &NodeId, role: &CallRole, tool: &str) -> IdempotencyKey {
     let (role, number) = match role {
         CallRole::Do => ("do", 0),
         CallRole::Undo(number) => ("undo", *number),
         CallRole::BeforeEach => ("before_each", 0),
     };
-    let hash = state.graph.iter().fold(Hash::new(), |hash, graph| hash.text(GRAPH).text(graph));
-    let hash = hash.text(state.session_id.as_str()).text(node.as_str()).number(state.entered);
-    IdempotencyKey::new(hash.text(role).number(number.into()).text(tool).hex())
+    let words = state.graph.iter().fold(Words::default(), |words, graph| words.text(GRAPH).text(graph));
+    let words = words.text(state.session_id.as_str()).text(node.as_str()).number(state.entered);
+    words.text(role).number(number.into()).text(tool).key(state.seed.as_ref())
 }
 
 /// The prefix of the name of a graph: no session is named so.
 const GRAPH: &str = "\u{0}graph";
 
 /// Returns the key of a call that belongs to another one: a branch by its name, an undo by the call that it undoes.
-pub(super) fn below(key: &IdempotencyKey, role: &str, name: &str) -> IdempotencyKey {
-    IdempotencyKey::new(Hash::new().text(key.as_str()).text(role).text(name).hex())
+pub(super) fn below(state: &State, key: &IdempotencyKey, role: &str, name: &str) -> IdempotencyKey {
+    Words::default().text(key.as_str()).text(role).text(name).key(state.seed.as_ref())
+}
+
+/// Returns the key of an item of a call. It names nothing but its place, so it needs no number of a start beside the key.
+pub(super) fn item(key: &IdempotencyKey, at: u32) -> IdempotencyKey {
+    Words::default().text(key.as_str()).text("item").text(&at.to_string()).key(None)
 }
 
 /// The id of one attempt.
@@ -30,33 +41,39 @@ pub(super) fn call(key: &IdempotencyKey, attempt: u32) -> CallId {
     CallId::new(format!("{key}-{attempt}"))
 }
 
-/// FNV-1a over 128 bits, written out here because the result must never change.
-struct Hash(u128);
+/// The parts of a key, each so that its end is known.
+#[derive(Default)]
+struct Words(Vec<u8>);
 
-impl Hash {
-    const fn new() -> Self {
-        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-
-    fn bytes(mut self, bytes: &[u8]) -> Self {
-        for byte in bytes {
-            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
+impl Words {
+    /// A text and an end mark that no text contains.
+    fn text(mut self, text: &str) -> Self {
+        self.0.extend(text.bytes().chain([0xff]));
         self
     }
 
-    /// A text and an end mark that no text contains.
-    fn text(self, text: &str) -> Self {
-        self.bytes(text.as_bytes()).bytes(&[0xff])
+    fn number(mut self, number: u64) -> Self {
+        self.0.extend(number.to_le_bytes());
+        self
     }
 
-    fn number(self, number: u64) -> Self {
-        self.bytes(&number.to_le_bytes())
+    /// Returns the key: 128 bits in hexadecimal digits.
+    fn key(self, seed: Option<&KeySeed>) -> IdempotencyKey {
+        let digest = match seed {
+            None => fnv_1a(&self.0),
+            Some(seed) => {
+                let digest = Sha256::new().chain_update(seed.as_str()).chain_update([0xff]).chain_update(&self.0).finalize();
+                digest.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
+            }
+        };
+        IdempotencyKey::new(format!("{digest:032x}"))
     }
+}
 
-    fn hex(&self) -> String {
-        format!("{:032x}", self.0)
-    }
+/// FNV-1a over 128 bits, written out here because the result must never change.
+fn fnv_1a(bytes: &[u8]) -> u128 {
+    let step = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step)
 }
 
 #[cfg(test)]
@@ -77,11 +94,30 @@ mod tests {
 
     #[test]
     fn the_hash_is_fnv_1a_and_keys_never_change() {
-        assert_eq!(Hash::new().bytes(b"foobar").hex(), "343e1662793c64bf6f0d3597ba446f18");
+        assert_eq!(format!("{:032x}", fnv_1a(b"foobar")), "343e1662793c64bf6f0d3597ba446f18");
         let unnamed = charge(&state(None, "s", 3));
         assert_eq!(unnamed.as_str(), "bda7035ca8f15f7117ca75122c399d2c", "a session begun before graphs were told apart");
         assert_eq!(call(&unnamed, 2).as_str(), "bda7035ca8f15f7117ca75122c399d2c-2");
         assert_eq!(charge(&state(Some("shop"), "s", 3)).as_str(), "7b15182d1c39d16fff6372c573fb7186");
+    }
+
+    fn seeded(seed: &str) -> State {
+        State { seed: Some(seed.into()), ..state(Some("shop"), "s", 3) }
+    }
+
+    #[test]
+    fn keys_of_two_starts_differ_and_never_change() {
+        let (one, other) = (seeded("9f86d081884c7d65"), seeded("9f86d081884c7d66"));
+        let whole = charge(&one);
+        assert_eq!(whole.as_str(), "756c0d066c2c3bbaa458c79061611c29");
+        assert_eq!(below(&one, &whole, "undo", "refund").as_str(), "3d499e79ea7888abf1e03aef36681488");
+        assert_ne!(whole, charge(&other));
+        assert_ne!(
+            below(&one, &whole, "undo", "refund"),
+            below(&other, &whole, "undo", "refund"),
+            "nobody tests a name without the number"
+        );
+        assert_ne!(item(&whole, 0), item(&whole, 1));
     }
 
     #[test]
@@ -96,7 +132,9 @@ mod tests {
             key(&here, &"pay".into(), &CallRole::BeforeEach, "charge"),
             key(&here, &"pay".into(), &CallRole::Undo(1), "charge"),
             key(&here, &"pay".into(), &CallRole::Do, "refund"),
-            below(&base, "branch", "a"),
+            below(&here, &base, "branch", "a"),
+            item(&base, 0),
+            charge(&seeded("9f")),
         ];
         assert!(others.iter().all(|other| *other != base));
     }

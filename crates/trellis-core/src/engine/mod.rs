@@ -45,7 +45,7 @@ use std::{fmt, sync::Arc};
 
 pub use crate::input::{Answers, Input, Moment, Start, ToolError, ToolErrorKind, ToolOutcome, ToolResult};
 use crate::{
-    id::{NodeId, SessionId, SignalName},
+    id::{KeySeed, NodeId, SessionId, SignalName},
     program::{PredicateSource, Program},
     state::State,
 };
@@ -120,8 +120,9 @@ impl Engine {
         Self { max_input: bytes, ..self }
     }
 
-    /// Returns the engine whose sessions begin in a graph of this name: calls of two graphs have keys of their own (language 7.8). The default is
-    /// the program's name; without one, keys are those of sessions that began before keys depended on the graph.
+    /// Returns the engine whose sessions begin in a graph of this name: calls of two graphs have keys of their own, also where starts have no
+    /// [`Start::seed`] (language 7.8). The default is the program's name; without one, keys are those of sessions that began before keys depended on
+    /// the graph.
     #[must_use]
     pub fn of_graph(self, name: Option<Arc<str>>) -> Self {
         Self { graph: name, ..self }
@@ -217,12 +218,13 @@ impl Engine {
     }
 
     /// Returns a new session that begins at the state `then` of another one. It has no effects to undo: those belong to the session that made
-    /// them. If a call was pending then, its node is entered again, so that the call has a key of its own.
+    /// them. If a call was pending then, its node is entered again, so that the call has a key of its own: `seed` is the random number of the new
+    /// session, as in [`Start::seed`].
     ///
     /// # Errors
     /// As [`Engine::back`].
-    pub fn fork(&self, then: State, session: SessionId) -> Result<Step, NotEntered> {
-        self.split(then, session)
+    pub fn fork(&self, then: State, session: SessionId, seed: Option<KeySeed>) -> Result<Step, NotEntered> {
+        self.split(then, session, seed)
     }
 
     /// Walks recorded moments again.

@@ -88,7 +88,7 @@ fn first_attempt(whole: &PendingCall, at: u32) -> PendingCall {
             let name = item.and_then(|item| item.get("name")).and_then(Value::as_str).unwrap_or_default();
             let args = item.and_then(|item| item.get("args")).and_then(Value::as_map).cloned().unwrap_or_default();
             let tool = offered.iter().find(|tool| *tool.name == *name);
-            let key = ids::below(&whole.idempotency_key, "item", &at.to_string());
+            let key = ids::item(&whole.idempotency_key, at);
             PendingCall {
                 id: ids::call(&key, 1),
                 name: tool.map_or_else(|| Arc::from(name), |tool| tool.name.clone()),

@@ -55,6 +55,18 @@ impl Predicates {
         self
     }
 
+    /// Adds the answers of another set, which replace those of the same names.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        Arc::make_mut(&mut self.known).extend(others.known.iter().map(|(name, answer)| (name.clone(), answer.clone())));
+        self
+    }
+
+    /// Returns whether a function answers `name`.
+    pub fn answers(&self, name: &str) -> bool {
+        self.known.get(name).is_some_and(Option::is_some)
+    }
+
     /// Leaves `name` to be answered step by step: `navigate` then refuses with [`super::NavigateError::Unanswered`] until the host asks [`super::Engine::answering`].
     #[must_use]
     pub fn deferred(mut self, name: &str) -> Self {

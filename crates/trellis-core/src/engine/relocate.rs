@@ -12,7 +12,7 @@ use super::{
     step::{Move, find, first_point},
 };
 use crate::{
-    id::{NodeId, SessionId},
+    id::{KeySeed, NodeId, SessionId},
     program::{Failure, Node, Target},
     state::{Effects, State, Status, VERSION},
 };
@@ -85,8 +85,8 @@ impl Engine {
         self.stand_again(state)
     }
 
-    pub(super) fn split(&self, then: State, session: SessionId) -> Result<Step, NotEntered> {
-        let state = State { session_id: session, effects: Effects::default(), abandoned: Arc::default(), settled: None, ..then };
+    pub(super) fn split(&self, then: State, session: SessionId, seed: Option<KeySeed>) -> Result<Step, NotEntered> {
+        let state = State { session_id: session, seed, effects: Effects::default(), abandoned: Arc::default(), settled: None, ..then };
         self.stand_again(state)
     }
 

@@ -123,7 +123,7 @@ impl Move<'_> {
         }
     }
 
-    /// Takes a result that a client gave for the whole: each part in it counts as if its own result had come.
+    /// Takes a result that a client gave for the whole: each open part in it counts as if its own result had come, and any other keeps its outcome.
     pub(super) fn settle_by_client(&mut self, whole: &Arc<PendingCall>, outcome: ToolOutcome) -> Result<(), Stop> {
         let limits = self.program.limits();
         let settled = match outcome {
@@ -147,6 +147,12 @@ impl Move<'_> {
         for at in 0..to_u32(parts.len()) {
             let Some(call) = part_call(whole, &parts, at) else { continue };
             let Some(part) = &call.part else { continue };
+            if let Some(outcome) = parts.get(at).and_then(|part| part.outcome.as_deref()) {
+                if !matches!(outcome, ToolOutcome::Success(_)) {
+                    self.failed_parts.push(part.part.clone());
+                }
+                continue;
+            }
             let given = match (&part.part, &value) {
                 (PartName::Branch(name), Value::Map(entries)) => match entries.get(name) {
                     Some(entry) if collect && is_failure(entry) => None,
@@ -155,21 +161,44 @@ impl Move<'_> {
                 (PartName::Item(at), Value::List(items)) => items.get(*at as usize).and_then(|item| item.as_map()?.get("result")),
                 _ => None,
             };
-            let is_open = parts.get(at).is_some_and(|part| part.outcome.is_none());
             match given {
                 Some(result) => {
                     if let Some(why) = self.unfit_part(whole, &call, result) {
                         let of = if any { "the branch that succeeded" } else { "the part" };
                         return Ok(Settled::broken(format!("{of} `{}` breaks `returns`: {why}", part.part)));
                     }
-                    if is_open {
-                        self.part_succeeded(whole, &call, result)?;
-                    }
+                    self.part_succeeded(whole, &call, result)?;
                 }
                 None => self.failed_parts.push(part.part.clone()),
             }
         }
+        let is_nothing = |value: &Value| value.as_map().is_some_and(Mapping::is_empty);
+        let names_some = !is_nothing(&value);
+        let value = with_outcomes(&whole.kind, &parts, value);
+        if any && names_some && is_nothing(&value) {
+            return Ok(Settled::broken(format!("the result is none of `{}`: no open branch is in it", whole.name)));
+        }
         Ok(self.returned(whole, value))
+    }
+}
+
+/// The result that a client gave for the whole, with the outcomes of the parts that have one in place of what it says of them.
+fn with_outcomes(kind: &CallKind, parts: &PartStates, given: Value) -> Value {
+    let (made, _) = made(kind, parts);
+    let has_outcome = parts.iter().map(|part| part.outcome.is_some());
+    match (kind, given, made) {
+        (CallKind::Parallel { branches, .. }, Value::Map(given), Value::Map(made)) => {
+            let entries = branches.iter().zip(has_outcome).filter_map(|((name, _), has_outcome)| {
+                let entry = if has_outcome { made.get(name) } else { given.get(name) };
+                Some((name.clone(), entry?.clone()))
+            });
+            Value::Map(entries.collect())
+        }
+        (CallKind::Each { .. }, Value::List(given), Value::List(made)) => {
+            let entries = given.iter().zip(made.iter()).zip(has_outcome);
+            Value::list(entries.map(|((given, made), has_outcome)| if has_outcome { made } else { given }.clone()))
+        }
+        (_, given, _) => given,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A call as it is stored in the state: interpolated once, repeated byte for byte (language 7.1, 7.2).
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// An interpolated call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingCall {
     /// This attempt.
     pub id: CallId,
@@ -210,6 +210,15 @@ impl PendingCall {
         };
         let metadata = self.metadata.as_ref().map_or(0, Value::depth);
         inner.max(1 + metadata.max(Value::Map(self.args.clone()).depth()))
+    }
+}
+
+/// Without arguments, which may be private, and without texts that are made of them.
+impl fmt::Debug for PendingCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut call = f.debug_struct("PendingCall");
+        call.field("id", &self.id).field("callee", &self.callee()).field("role", &self.role).field("node", &self.node);
+        call.field("part", &self.part).field("delay", &self.delay).field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 

@@ -53,6 +53,9 @@ pub struct Changes {
     /// The step that entered the current point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entered: Option<u64>,
+    /// True if the error or the denial of a call is why the current node ends as failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_error: Option<bool>,
     /// The attempt at this point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -127,6 +130,7 @@ impl Changes {
             system: changed(!before.system_context.is_same(&after.system_context)).map(|()| Box::new(after.system_context.clone())),
             step: changed(before.step != after.step).map(|()| after.step),
             entered: changed(before.entered != after.entered).map(|()| after.entered),
+            after_error: changed(before.after_error != after.after_error).map(|()| after.after_error),
             attempt: changed(before.attempt != after.attempt).map(|()| after.attempt),
             visits: counted(before, after),
             effects: EffectChanges::between(before, after),
@@ -212,6 +216,7 @@ impl State {
         take(&mut self.system_context, changes.system.as_deref());
         take(&mut self.step, changes.step.as_ref());
         take(&mut self.entered, changes.entered.as_ref());
+        take(&mut self.after_error, changes.after_error.as_ref());
         take(&mut self.attempt, changes.attempt.as_ref());
         take(&mut self.abandoned, changes.abandoned.as_ref());
         take(&mut self.settled, changes.settled.as_ref());

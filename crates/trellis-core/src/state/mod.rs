@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     context::Context,
-    id::{CallId, IdempotencyKey, NodeId, SessionId},
+    id::{CallId, IdempotencyKey, KeySeed, NodeId, SessionId},
     path::{KeyPath, Segment, walk},
     value::Value,
 };
@@ -41,6 +41,9 @@ pub struct State {
     /// The name of the graph that it began in, if that has one: the keys of its calls depend on it. Sessions that began before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Arc<str>>,
+    /// The random number of its start: the keys of its calls derive from it (language 7.8). Sessions that began before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<KeySeed>,
     /// True if a node of its own graph called it: of the graph-wide keys only `before_each` and `retry` apply to it (language 5.4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_inner: bool,
@@ -69,6 +72,9 @@ pub struct State {
     pub step: u64,
     /// The step that entered the current point: ids derive from it (language 7.8).
     pub entered: u64,
+    /// True if the current node ends as failed, and the error or the denial of a call led there: `sys.error` is the cause.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_error: bool,
     /// Entries, of nodes with `max_visits` only.
     #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
     pub visits: RedBlackTreeMapSync<NodeId, u32>,
@@ -316,6 +322,7 @@ mod tests {
             version: VERSION,
             session_id: "s".into(),
             graph: Some("shop".into()),
+            seed: Some("9f".into()),
             is_inner: false,
             program: "f".into(),
             current_node_id: "pay".into(),
@@ -328,6 +335,7 @@ mod tests {
             locale: Some("pt-BR".into()),
             step: 7,
             entered: 6,
+            after_error: true,
             visits: [(NodeId::from("pay"), 2)].into_iter().collect(),
             effects,
             abandoned: Arc::new(vec![abandoned]),
@@ -347,6 +355,12 @@ mod tests {
         assert!(json.contains(r#""context":{"a":null,"b":0.1}"#), "{json}");
         assert!(json.contains(r#""role":{"undo":1}"#), "{json}");
         assert!(json.contains(r#""visits":{"pay":2}"#), "{json}");
+    }
+
+    #[test]
+    fn a_call_is_debugged_without_its_arguments() {
+        let printed = format!("{:?}", full().pending_tool_call);
+        assert!(printed.contains("charge") && !printed.contains("amount") && !printed.contains("9007199254740993"), "{printed}");
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn a_pending_call_is_abandoned_and_its_late_result_known() {
 #[test]
 fn a_fork_has_no_effects_and_keys_of_its_own() {
     let walk = booked();
-    let fork = walk.engine.fork(walk.state.clone(), "other".into()).unwrap().state;
+    let fork = walk.engine.fork(walk.state.clone(), "other".into(), None).unwrap().state;
     let step = walk.state.step + 1;
     let expected =
         State { session_id: "other".into(), effects: Default::default(), settled: None, step, entered: step, ..walk.state.clone() };
@@ -97,7 +97,7 @@ fn a_fork_has_no_effects_and_keys_of_its_own() {
 
     let pending = booking();
     let mut fork = booking();
-    let step = pending.engine.fork(pending.state.clone(), "other".into());
+    let step = pending.engine.fork(pending.state.clone(), "other".into(), None);
     put(&mut fork, step);
     assert_eq!(fork.call().args, pending.call().args);
     assert_ne!(fork.call().idempotency_key, pending.call().idempotency_key);
@@ -135,10 +135,10 @@ fn an_ended_session_goes_on_and_one_that_rolls_back_cannot_be_moved() {
     walk.say("no");
     assert_eq!(walk.engine.enter(walk.state.clone(), &"start".into()).unwrap_err(), NotEntered::RollingBack);
     assert_eq!(walk.engine.back(&walk.state, asked().state).unwrap_err(), NotEntered::RollingBack);
-    assert_eq!(walk.engine.fork(walk.state.clone(), "f".into()).unwrap_err(), NotEntered::RollingBack);
+    assert_eq!(walk.engine.fork(walk.state.clone(), "f".into(), None).unwrap_err(), NotEntered::RollingBack);
     walk.succeed("null");
     assert_eq!(walk.ended(), "rolled_back");
-    assert_eq!(walk.engine.fork(walk.state.clone(), "f".into()).unwrap_err(), NotEntered::Ended);
+    assert_eq!(walk.engine.fork(walk.state.clone(), "f".into(), None).unwrap_err(), NotEntered::Ended);
     let step = walk.engine.enter(walk.state.clone(), &"keep".into());
     put(&mut walk, step);
     walk.say("yes").pass();

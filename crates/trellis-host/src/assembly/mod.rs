@@ -50,6 +50,7 @@ pub struct Assembly {
     policy: Policy,
     max_input: Option<u64>,
     asks_nobody: bool,
+    predicates: Predicates,
     register: Arc<Register>,
 }
 
@@ -88,6 +89,9 @@ pub enum NotRunnable {
     /// A predicate has no answer here.
     #[error(transparent)]
     Predicate(#[from] MissingPredicate),
+    /// A function is registered that the graph does not call.
+    #[error(transparent)]
+    Functions(#[from] UnknownFunctions),
 }
 
 impl Default for Assembly {
@@ -99,7 +103,14 @@ impl Default for Assembly {
 impl Assembly {
     /// Creates an assembly that runs graphs with the bindings of their files, and asks the client for all other results.
     pub fn new() -> Self {
-        Self { host: Host::new(), policy: Policy::new(), max_input: None, asks_nobody: false, register: Arc::new(|bindings| bindings) }
+        Self {
+            host: Host::new(),
+            policy: Policy::new(),
+            max_input: None,
+            asks_nobody: false,
+            predicates: Predicates::new(),
+            register: Arc::new(|bindings| bindings),
+        }
     }
 
     /// Sets the host, whose resources bindings share.
@@ -113,8 +124,9 @@ impl Assembly {
         &self.host.secrets
     }
 
-    /// Sets the calls that sessions may make without approval. It also decides the severity of a tool without a binding: none where a client carries
-    /// it out ([`Unbound::Elsewhere`]), a warning where a person types its result in, else an error.
+    /// Sets the policy of its sessions: the calls that they may make without approval, and the meaning of a tool without a binding, for each program
+    /// at the start and at every reload. Such a tool is no finding where a client carries it out ([`Unbound::Elsewhere`]), a warning where a person
+    /// types its result in, else an error, by which the program is refused. [`Sessions::policy`] afterwards changes neither check.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
@@ -124,6 +136,13 @@ impl Assembly {
     #[must_use]
     pub fn max_input(self, bytes: Option<u64>) -> Self {
         Self { max_input: bytes, ..self }
+    }
+
+    /// Adds answers to predicates of the host, for each program that asks for them; all others are answered step by step, by a binding or by the
+    /// client.
+    #[must_use]
+    pub fn predicates(self, predicates: Predicates) -> Self {
+        Self { predicates: self.predicates.and(predicates), ..self }
     }
 
     /// Sets whether the host can ask nobody: then a graph is refused that asks a predicate of its host.
@@ -164,13 +183,14 @@ impl Assembly {
     }
 
     fn runnable(&self, program: &Arc<Program>, bindings: Bindings) -> Result<Runnable, NotRunnable> {
+        bindings.check_functions(program)?;
         let asked = program.predicates().iter().filter(|predicate| matches!(predicate.source, PredicateSource::Host(_)));
-        let asked: Vec<_> = asked.map(|predicate| Arc::clone(&predicate.name)).collect();
+        let asked: Vec<_> = asked.map(|predicate| Arc::clone(&predicate.name)).filter(|name| !self.predicates.answers(name)).collect();
         if self.asks_nobody && !asked.is_empty() {
             return Err(NotRunnable::Unanswered(asked));
         }
         let input = self.max_input.unwrap_or(program.limits().input);
-        let engine = Engine::new(Arc::clone(program), deferred_predicates(program))?.with_max_input(input);
+        let engine = Engine::new(Arc::clone(program), deferred_predicates(program).and(self.predicates.clone()))?.with_max_input(input);
         Ok(Runnable { engine, bindings, host: self.host.clone() })
     }
 

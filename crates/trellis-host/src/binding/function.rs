@@ -4,13 +4,19 @@ use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
 };
-use tokio::time::Instant;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::{JoinError, JoinSet},
+    time::Instant,
+};
 use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind};
 
 use super::{
@@ -48,7 +54,8 @@ impl Function {
 }
 
 impl Binding for Function {
-    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread continues until it returns.
+    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread continues until it returns. A
+    /// future is a task of its own, so that time counts while it blocks; it is aborted at its next await.
     fn run<'a>(&'a self, mut job: Job<'a>) -> Pending<'a, Answer> {
         Box::pin(async move {
             let lines = Arc::new(Mutex::new(ProgressLines::default()));
@@ -58,14 +65,22 @@ impl Binding for Function {
             };
             let (args, context) = (std::mem::take(&mut job.args), job.context.clone().reporting(report));
             let work = async {
-                let answer = match self {
-                    Self::Asynchronous(run) => Guarded::new(async { run(context, args).await }).await,
+                let joined = match self {
+                    Self::Asynchronous(run) => {
+                        let (run, tool, reporting) = (Arc::clone(run), Arc::clone(&job.call.name), context.clone());
+                        let work = Guarded::new(async move { run(context, args).await });
+                        let warn = move |kept| reporting.progress(&blocking_warning(&tool, kept));
+                        let mut task = JoinSet::new();
+                        task.spawn(OffWorker { work, warn: Some(warn) });
+                        task.join_next().await
+                    }
                     Self::Blocking(run) => {
                         let run = Arc::clone(run);
-                        let joined = tokio::task::spawn_blocking(move || guarded(|| run(&context, args))).await;
-                        joined.unwrap_or_else(|gone| Err(Panicked(gone.to_string())))
+                        Some(tokio::task::spawn_blocking(move || guarded(|| run(&context, args))).await)
                     }
                 };
+                let gone = |error: JoinError| Err(Panicked(error.to_string()));
+                let answer = joined.map_or_else(|| Err(Panicked("its task is gone".to_owned())), |joined| joined.unwrap_or_else(gone));
                 answer.unwrap_or_else(|panicked| Err(panic_error(job.tool(), &panicked)))
             };
             let answer = job.within(work).await;
@@ -76,6 +91,42 @@ impl Binding for Function {
             answer.and_then(|value| job.bounded(value)).into()
         })
     }
+}
+
+/// The time for which a future may keep its thread without a warning.
+const MAX_KEPT: Duration = Duration::from_millis(100);
+
+/// A future that may block. On a runtime of several threads no worker waits for it; a runtime of one thread has no other.
+struct OffWorker<F, W> {
+    work: F,
+    /// Warns once that it kept its thread for this long.
+    warn: Option<W>,
+}
+
+impl<F: Future + Unpin, W: FnOnce(Duration) + Unpin> Future for OffWorker<F, W> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let began = Instant::now();
+        let polled = match Handle::current().runtime_flavor() {
+            RuntimeFlavor::MultiThread => tokio::task::block_in_place(|| Pin::new(&mut self.work).poll(context)),
+            _ => Pin::new(&mut self.work).poll(context),
+        };
+        let kept = began.elapsed();
+        if kept >= MAX_KEPT
+            && let Some(warn) = self.warn.take()
+        {
+            warn(kept);
+        }
+        polled
+    }
+}
+
+fn blocking_warning(tool: &str, kept: Duration) -> String {
+    format!(
+        "the future of `{tool}` kept its thread for {} ms without an await: register work that blocks with `function`",
+        kept.as_millis()
+    )
 }
 
 /// Reads `function:`: the name of a registered function, or `{}` for the tool's own.

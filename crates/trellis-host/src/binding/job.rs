@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use tokio::time::Instant;
 use trellis_core::{
     Mapping, Program, ToolError, ToolOutcome, Value,
     engine::ToolErrorKind,
@@ -133,13 +134,18 @@ impl Job<'_> {
         self.bounds.output
     }
 
-    /// Does work until it is done, its time is up, or the call is to stop; then the work is dropped.
+    /// Does work until it is done, its time is up, or the call is to stop; then the work is dropped. Work that keeps the thread beyond its time is not
+    /// done in time.
     ///
     /// # Errors
     /// The work's own; kind `timeout`; that it was stopped.
     pub async fn within<T>(&self, work: impl Future<Output = Result<T, ToolError>> + Send) -> Result<T, ToolError> {
+        let began = Instant::now();
         tokio::select! {
-            done = work => done,
+            done = work => match self.timeout.filter(|timeout| began.elapsed() > *timeout) {
+                None => done,
+                Some(timeout) => Err(timed_out(self.tool(), timeout)),
+            },
             timeout = after(self.timeout) => Err(timed_out(self.tool(), timeout)),
             () = self.context.cancel().cancelled() => Err(stopped(self.tool())),
         }

@@ -92,6 +92,7 @@ impl From<Result<Value, ToolError>> for Answer {
 
 /// A fact about a binding that a person must know before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notice {
     /// Another one answers a role than the author named first.
     StandIn {

@@ -59,7 +59,7 @@ use std::{
 
 use trellis_core::{
     Context, Diagnostic, Mapping, NodeId, Program, ToolError, ToolOutcome, ToolResult, Value,
-    diagnostic::{FilePath, nearest},
+    diagnostic::FilePath,
     path::{KeyPath, walk},
     state::{CallKind, PendingCall},
 };
@@ -80,6 +80,7 @@ pub use self::{
     kind::{Answer, Binding, Notice, Obstacle, Pending},
     names::check_names,
     registry::check_bindings,
+    unbound::UnknownFunctions,
 };
 pub(crate) use self::{context::Report, job::timed_out};
 use self::{
@@ -113,6 +114,8 @@ pub struct Bindings {
     bound: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Bound>>,
     /// The bindings of an embedder, in every graph: by tool.
     registered: BTreeMap<Arc<str>, Arc<dyn Binding>>,
+    /// The binding of every tool that has no other.
+    otherwise: Option<Arc<dyn Binding>>,
     #[cfg(feature = "schemars")]
     typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
@@ -195,6 +198,12 @@ impl Bindings {
         self
     }
 
+    /// Carries out every call for which there is no other binding, in every graph.
+    #[must_use]
+    pub fn otherwise(self, binding: impl Binding + 'static) -> Self {
+        Self { otherwise: Some(Arc::new(binding)), ..self }
+    }
+
     /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a
     /// result that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
     ///
@@ -217,8 +226,12 @@ impl Bindings {
         self.bind(name, Function::blocking(run))
     }
 
-    /// Carries calls of `name` out with an asynchronous function; it is dropped when the call times out or is stopped. Otherwise as
-    /// [`Bindings::function`].
+    /// Carries calls of `name` out with an asynchronous function, as a task of the runtime, which is aborted when the call times out or is stopped.
+    /// Otherwise as [`Bindings::function`].
+    ///
+    /// A future that works or blocks for long between two awaits keeps its thread. Its timeout counts all the same, progress warns of it, and on a
+    /// runtime of several threads nothing else waits for it; on a runtime of one thread everything does. Use [`Bindings::function`] for such work, or
+    /// `tokio::task::spawn_blocking` within the future.
     #[must_use]
     pub fn function_async<F, Fut>(self, name: &str, run: F) -> Self
     where
@@ -251,22 +264,6 @@ impl Bindings {
         Self { bounds: program.limits().into(), hidden: hidden::hidden_by(program), ..self }
     }
 
-    /// Functions that no call of a program can mean, with the nearest name that one can.
-    pub(crate) fn unknown_functions(&self, program: &Program) -> Vec<(Arc<str>, Option<Arc<str>>)> {
-        if self.is_shared {
-            return Vec::new();
-        }
-        let mut known = program.tool_names();
-        known.extend(self.bound.values().flat_map(BTreeMap::values).filter_map(|bound| match bound {
-            Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
-            Bound::By(Carrier::Binding(..), _) | Bound::Faulty => None,
-        }));
-        known.extend(self.settings.policy.tools().cloned());
-        let unknown = self.registered.keys().filter(|name| !known.contains(*name));
-        let near = |name: &str| nearest(name, known.iter().map(|known| &**known)).map(Arc::from);
-        unknown.map(|name| (Arc::clone(name), near(name))).collect()
-    }
-
     /// Returns whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
     pub fn binds(&self, root: &str, tool: &str) -> bool {
         self.find(root, tool).is_some()
@@ -282,11 +279,12 @@ impl Bindings {
     }
 
     fn find(&self, root: &str, tool: &str) -> Option<&Arc<dyn Binding>> {
-        self.registered.get(tool).or_else(|| match self.bound(root, tool)? {
+        let bound = || match self.bound(root, tool)? {
             Bound::By(Carrier::Binding(binding, _), _) => Some(binding),
             Bound::By(Carrier::Function(name), _) => self.registered.get(name),
             Bound::Faulty => None,
-        })
+        };
+        self.registered.get(tool).or_else(bound).or(self.otherwise.as_ref())
     }
 
     /// Returns whether a call of this program is carried out here. Composite calls are not.

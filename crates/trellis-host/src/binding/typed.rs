@@ -69,6 +69,23 @@ impl Bindings {
         self.function(name, move |context, args| result(&run(context, taken(args)?)?))
     }
 
+    /// Carries calls of `name` out with an asynchronous function over Rust types, as [`Bindings::function_async`] does. Otherwise as
+    /// [`Bindings::function_typed`].
+    #[must_use]
+    pub fn function_async_typed<Args, Out, F, Fut>(mut self, name: &str, run: F) -> Self
+    where
+        F: Fn(CallContext, Args) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Out, ToolError>> + Send + 'static,
+        Args: DeserializeOwned + JsonSchema,
+        Out: Serialize + JsonSchema,
+    {
+        self.typed.insert(name.into(), Declaration::of::<Args, Out>());
+        self.function_async(name, move |context, args| {
+            let begun = taken(args).map(|args| run(context, args));
+            async move { result(&begun?.await?) }
+        })
+    }
+
     /// The typed functions as a library of tools, for a graph to name in `tools`: JSON, with `parameters` and `returns`, sorted by name. A host that
     /// loads its graph from memory adds it as a file; otherwise write it beside the graph, such as to `lib/host.json`.
     pub fn library(&self) -> String {
@@ -149,6 +166,8 @@ mod tests {
     #[test]
     fn a_graph_is_held_to_the_types() {
         let library = Bindings::none().function_typed("price", price).library();
+        let of_future = Bindings::none().function_async_typed("price", |_, order: Order| async move { Ok(sum(&order)) }).library();
+        assert_eq!(of_future, library);
         let declared = Declaration::of::<Order, Price>();
         let parameters = Schema::new(&declared.parameters).unwrap();
         assert!(parameters.fits(&Value::from_json(r#"{"items": ["tea", {"cake": {"pieces": 2}}], "note": null}"#).unwrap()));

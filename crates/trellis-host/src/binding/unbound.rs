@@ -1,4 +1,4 @@
-//! `unbound-tool`: tools that a program calls and nothing here carries out (language C.4).
+//! `unbound-tool`: tools that a program calls and nothing here carries out (language C.4); and functions here that no program calls.
 //!
 //! Only a host can decide whether that is a mistake, so it is no check of the compiler.
 
@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
     Code, Diagnostic, Document, Program,
-    diagnostic::{Place, Severity},
+    diagnostic::{Place, Severity, nearest},
     program::{Call, Graph, Node, Role},
     syntax::{
         document::Content,
@@ -14,9 +14,49 @@ use trellis_core::{
     },
 };
 
-use super::Bindings;
+use super::{Bindings, Bound, Carrier};
+
+/// Functions that no graph calls: their names are misspelt, or they are not needed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+#[non_exhaustive]
+pub struct UnknownFunctions {
+    /// Their names, with the nearest name that the graph calls where one is near.
+    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
+}
+
+impl UnknownFunctions {
+    fn message(&self) -> String {
+        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
+            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
+            None => format!("`{name}`"),
+        };
+        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
+        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
+    }
+}
 
 impl Bindings {
+    /// Checks that a program calls every registered function: the same at a start and at each reload.
+    ///
+    /// # Errors
+    /// Functions that no call can mean, with the nearest name that one can.
+    pub(crate) fn check_functions(&self, program: &Program) -> Result<(), UnknownFunctions> {
+        if self.is_shared {
+            return Ok(());
+        }
+        let mut known = program.tool_names();
+        known.extend(self.bound.values().flat_map(BTreeMap::values).filter_map(|bound| match bound {
+            Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
+            Bound::By(Carrier::Binding(..), _) | Bound::Faulty => None,
+        }));
+        known.extend(self.settings.policy.tools().cloned());
+        let unknown = self.registered.keys().filter(|name| !known.contains(*name));
+        let near = |name: &str| nearest(name, known.iter().map(|known| &**known)).map(Arc::from);
+        let names: Vec<_> = unknown.map(|name| (Arc::clone(name), near(name))).collect();
+        if names.is_empty() { Ok(()) } else { Err(UnknownFunctions { names }) }
+    }
+
     /// Tools that a program calls and that nothing here carries out: one finding each, where it is called first, with its other calls as labels;
     /// sorted.
     pub fn unbound_tools(&self, program: &Program, severity: Severity) -> Vec<Diagnostic> {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     policy::Decided,
-    session::{Adoption, Session},
+    session::{Adoption, HeldCall, Session},
     store::{HEADS_PER_PAGE, Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
 };
 
@@ -36,7 +36,7 @@ pub struct PendingApproval {
     pub asked: u64,
     /// The time at which the question expires: it is denied then.
     pub due: Option<u64>,
-    /// The decision of a policy by which it waits; `None` if the graph itself asks.
+    /// The decision of a policy or an interceptor by which it waits; `None` if the graph itself asks.
     pub why: Option<Decided>,
     /// The number of the record of the session that comes next.
     pub seq: u64,
@@ -46,9 +46,8 @@ impl PendingApproval {
     /// The calls of a session that wait for an approval: the pending one, or its open parts.
     fn of(session: &Session, graph: &Arc<str>) -> Vec<Self> {
         let held = |child: Option<&SessionId>, call: Call| {
-            session.is_held_for_approval(child, &call).then_some(())?;
-            let (asked, expires) = (session.asked_at(child, &call), call.approve.as_ref().and_then(|approval| approval.expires));
-            let due = expires.map(|expires| asked.saturating_add(expires));
+            let HeldCall { call, due } = session.held(child, &call)?;
+            let asked = session.asked_at(child, &call);
             let why = session.here_in(child).and_then(|here| here.rulings.get(&call.idempotency_key)).cloned();
             let (child, graph, seq) = (child.cloned(), Arc::clone(graph), session.journal().next_seq());
             Some(Self { session: session.state().session_id.clone(), child, graph, asked, due, why, seq, call })

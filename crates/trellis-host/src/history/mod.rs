@@ -36,7 +36,10 @@ pub use self::{
     transcript::{Transcript, transcript},
     walk::{RecordWalk, WalkedRecord},
 };
-use crate::store::{BadName, StoreError};
+use crate::{
+    journal::NoRandom,
+    store::{BadName, StoreError},
+};
 
 /// The reason why an operation on a session failed; nothing was changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -104,6 +107,9 @@ pub enum HistoryError {
         /// The key.
         key: String,
     },
+    /// A fork has no keys for its calls: nothing began.
+    #[error(transparent)]
+    NoRandom(#[from] NoRandom),
     /// The store fails.
     #[error(transparent)]
     Store(StoreError),

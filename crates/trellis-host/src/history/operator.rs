@@ -19,7 +19,7 @@ use super::{
     read::{state_at, stored},
 };
 use crate::{
-    journal::{Clock, Destination, Entry, Origin, Record, RequestKey, TypedSecrets, asks_at, asks_for_secrets},
+    journal::{Clock, Destination, Entry, Origin, Record, RequestKey, TypedSecrets, asks_at, asks_for_secrets, draw_seed},
     session::{Fitted, left_alone},
     store::{Append, Head, SessionStatus, SessionStore, Snapshot, Stored, check_name},
 };
@@ -135,12 +135,13 @@ impl<'s> Operator<'s> {
         let stored = self.stored(id).await?;
         let seq = at.unwrap_or_else(|| stored.head.next.saturating_sub(1));
         let then = state_at(self.store, &stored, seq).await?;
-        let Step { state, events, .. } = self.engine.fork(then, new.clone())?;
+        let Step { state, events, .. } = self.engine.fork(then, new.clone(), Some(draw_seed()?))?;
         let start = Start {
             session: Some(new.clone()),
             context: Mapping::new(),
             locale: state.locale.clone(),
             at: Some(state.current_node_id.clone()),
+            seed: state.seed.clone(),
         };
         let typed = self.typed_by(&stored, seq).await?.held_in(&json(&state)).settled();
         let origin = Some(Origin { session: id.clone(), seq, typed: typed.clone() });

@@ -41,6 +41,7 @@ pub struct DeadLetter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "death_cause"))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DeathCause {
     /// Its failure ended the session.
     Ended,

@@ -12,6 +12,7 @@ mod fold;
 mod memory;
 mod request;
 mod retake;
+mod seed;
 mod typed;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -34,6 +35,7 @@ pub use self::{
     memory::{Conflict, MemoryJournal},
     request::{RequestKey, TakenRequests},
     retake::replay,
+    seed::{NoRandom, draw_seed},
     typed::{LeftOut, TypedSecrets},
 };
 pub(crate) use self::{
@@ -71,8 +73,8 @@ pub struct Record {
     /// For a `context` or `reload`: true if the earlier question is still asked. Any other record that could change the question does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub still_asked: bool,
-    /// The checksum of the question after it, by which an edit is noticed that was made while the session was not in memory. `None` if the graph
-    /// redacts anything.
+    /// The checksum of the question after it, by which an edit is noticed that was made while the session was not in memory. `None` while the
+    /// session has a value that its graph redacts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<u32>,
     /// The request that made it, if a server knows that.
@@ -86,6 +88,7 @@ pub struct Record {
 /// The kind of a record: its `kind`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Entry {
     /// The session began; opens an epoch, unless it is a child.
     Start {

@@ -23,6 +23,7 @@ pub struct TypedSecrets {
 /// The typed secrets that are missing among the known ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LeftOut {
     /// None.
     #[default]

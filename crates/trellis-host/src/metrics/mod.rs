@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use trellis_core::{NodeId, SessionId, id::CallId, state::EndReason};
+use trellis_core::{NodeId, SessionId, ToolResult, id::CallId, state::EndReason};
 
 use self::series::Series;
 use crate::{
@@ -140,7 +140,7 @@ impl Hooks for Counting {
         remember(&self.counted.pending, call, (moment.session.clone(), tool.into()));
     }
 
-    fn on_tool_return(&self, _: &Moment, call: &CallId, outcome: &str) {
+    fn on_tool_return(&self, _: &Moment, call: &CallId, outcome: &str, _: Option<&ToolResult>) {
         if let Some((_, tool)) = locked(&self.counted.pending).remove(call) {
             self.counted.series.returned(&tool, outcome);
         }

@@ -74,6 +74,7 @@ impl fmt::Display for Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "decision_source"))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DecisionSource {
     /// A variable of the environment.
     Forced,
@@ -87,6 +88,8 @@ pub enum DecisionSource {
     Provider,
     /// A score of a file.
     ScoreLock,
+    /// An interceptor of the host.
+    Interceptor,
 }
 
 impl DecisionSource {
@@ -99,6 +102,7 @@ impl DecisionSource {
             Self::Allow => "allow",
             Self::Provider => "provider",
             Self::ScoreLock => "score_lock",
+            Self::Interceptor => "interceptor",
         }
     }
 }
@@ -117,12 +121,36 @@ pub struct Decided {
     /// The evidence that was read: `{score, risk, file, age_minutes}` of a score, `{env}` of a variable, `{tool}` of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Value>,
+    /// The terms on which an interceptor holds the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldTerms>,
+}
+
+/// The terms on which an interceptor holds a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HoldTerms {
+    /// The question, instead of that of the graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Arc<str>>,
+    /// Milliseconds after which the call is denied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+    /// The time of the verdict, in milliseconds since 1970.
+    pub since: u64,
+}
+
+impl HoldTerms {
+    /// Returns the time at which the call is denied, and the milliseconds from the verdict until then.
+    pub(crate) fn end(&self) -> Option<(u64, u64)> {
+        self.expires.map(|expires| (self.since.saturating_add(expires), expires))
+    }
 }
 
 impl Decided {
     /// A decision without notes or evidence.
     pub fn new(decision: Decision, source: DecisionSource) -> Self {
-        Self { decision, source, notes: Vec::new(), evidence: None }
+        Self { decision, source, notes: Vec::new(), evidence: None, hold: None }
     }
 
     /// Adds a note.
@@ -136,6 +164,14 @@ impl Decided {
     #[must_use]
     pub fn evidence(self, evidence: Value) -> Self {
         Self { evidence: Some(evidence), ..self }
+    }
+
+    /// Returns the decision by which a call waits on these terms: what a policy decided before stays beside them.
+    pub(crate) fn held(before: Option<Self>, hold: HoldTerms) -> Self {
+        let asks = before.filter(|before| before.decision == Decision::Ask);
+        let note = || hold.ask.clone().unwrap_or_else(|| "an interceptor holds the call".into());
+        let decided = asks.unwrap_or_else(|| Self::new(Decision::Ask, DecisionSource::Interceptor).note(note()));
+        Self { hold: Some(hold), ..decided }
     }
 
     /// The notes as one line, for a denial.

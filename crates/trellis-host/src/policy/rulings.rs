@@ -28,6 +28,11 @@ impl Rulings {
         self.by_key.is_empty()
     }
 
+    /// The times at which interceptors held calls.
+    pub(crate) fn times(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.by_key.values_mut().filter_map(|decided| decided.hold.as_mut()).map(|hold| &mut hold.since)
+    }
+
     /// Takes a record: the call that is pending behind it, and the decision that it holds, if it holds one.
     pub(crate) fn fold(&mut self, pending: Option<&IdempotencyKey>, decided: Option<(&IdempotencyKey, &Decided)>) {
         if self.of.as_ref() != pending {

@@ -49,7 +49,13 @@ impl Session {
         let at = self.now();
         let caller = Caller { session: here.state.session_id.clone(), call: call.id.clone() };
         let CallKind::Graph(node) = &call.kind else { return Ok(()) };
-        let start = Start { session: Some(name.clone()), context: call.args.clone(), locale: state.locale.clone(), at: Some(node.clone()) };
+        let start = Start {
+            session: Some(name.clone()),
+            context: call.args.clone(),
+            locale: state.locale.clone(),
+            at: Some(node.clone()),
+            seed: state.seed.clone(),
+        };
         let entry = Entry::Start { start: Box::new(start), state: Box::new(state.clone()), origin: None, caller: Some(caller.clone()) };
         let here = Snapshot { asked: self.journal.next_seq() + 1, ..Snapshot::beginning(state, at) };
         self.here.children.insert(name.clone(), ChildSnapshot { caller, here });

@@ -8,6 +8,7 @@
 
 mod children;
 mod fit;
+mod held;
 mod question;
 mod walk;
 
@@ -26,6 +27,7 @@ use trellis_core::{
 pub use self::children::NotBegun;
 pub(crate) use self::children::left_alone;
 pub(crate) use self::fit::{Fitted, fit};
+pub use self::held::HeldCall;
 use crate::{
     journal::{Clock, DeadLetter, Entry, MemoryJournal, Record},
     policy::Decided,
@@ -270,11 +272,6 @@ impl Session {
         self.note(child, Entry::Policy { key, decided: Box::new(decided) });
     }
 
-    /// Returns whether this call waits for an approval that was not given: its graph asks for one, or a policy decided so.
-    pub fn is_held_for_approval(&self, child: Option<&SessionId>, call: &PendingCall) -> bool {
-        self.here.of_child(child).is_some_and(|here| here.is_held_for_approval(call))
-    }
-
     /// Returns the time from which this call is in question, for its result or its approval: when its delay was over, or when it was approved.
     pub fn asked_at(&self, child: Option<&SessionId>, call: &PendingCall) -> u64 {
         self.here.of_child(child).map_or_else(|| self.now(), |here| here.asked_at(call))
@@ -288,6 +285,12 @@ impl Session {
     /// The calls of a session of the tree that are made now: the pending one, or its open parts.
     pub fn open_calls(&self, child: Option<&SessionId>) -> Vec<Call> {
         self.here.of_child(child).map(|here| self.engine.open_calls(&here.state)).unwrap_or_default()
+    }
+
+    /// The calls of a session of the tree that are pending: the whole, then its open parts.
+    pub(crate) fn made_calls(&self, child: Option<&SessionId>) -> Vec<Call> {
+        let whole = self.here.of_child(child).and_then(|here| here.state.pending_tool_call.clone());
+        whole.into_iter().chain(self.open_calls(child)).collect()
     }
 
     /// Returns the time, which never decreases while the session is in memory, even if the clock is set back.

@@ -123,10 +123,10 @@ impl Session {
         self.engine.render(&here.state).ok().filter(|_| here.blocked.is_none())
     }
 
-    /// Returns a checksum of the content and the question of a node; `None` if the graph redacts anything, since values could be
-    /// reconstructed from it.
+    /// Returns a checksum of the content and the question of a node; `None` while the session has a value that its graph redacts, since that could
+    /// be reconstructed from it.
     fn checksum(&self, view: &View) -> Option<u32> {
-        if self.engine.inspect().redacted().next().is_some() {
+        if self.engine.inspect().redacted().any(|path| self.here.state.has(path)) {
             return None;
         }
         let mut crc = crc32fast::Hasher::new();

@@ -46,6 +46,7 @@ impl Sessions {
             match self.rest(slot, patience, None).await? {
                 RestPoint::Stopped(turn) => return Ok(turn),
                 RestPoint::Asleep(until) if patience == SleepPolicy::Brief => {
+                    self.warn_undriven(slot);
                     let node = self.node(slot)?;
                     let stop = Stop::Sleeping { node: node.clone(), until };
                     let asked = self.running(slot, |running| Ok(running.session.here().asked))?;
@@ -84,6 +85,7 @@ impl Sessions {
                 works.leave_all();
             }
             if works.has_left() || !works.is_empty() && slot.is_paused() {
+                let _works = slot.mark_work();
                 ready.extend(works.finished().await);
                 continue;
             }
@@ -124,6 +126,7 @@ impl Sessions {
                 continue;
             }
             self.tell_of_calls(slot, &front);
+            let _works = slot.mark_work();
             let due = front.due().filter(|due| *due > now);
             let time = async {
                 match due {
@@ -182,9 +185,10 @@ impl Sessions {
                     self.begin_child(slot, child, call)?;
                     None
                 }
-                (Subject::Call(call), Carried::Held) => self.hold(slot, child, Arc::clone(call))?,
+                (Subject::Call(call), Carried::Held(terms)) => self.hold(slot, child, call, terms)?,
                 (Subject::Call(call), Carried::Elsewhere(why)) => self.elsewhere(slot, child, Arc::clone(call), why)?,
                 (Subject::Call(call), Carried::Runs) => {
+                    self.warn_undriven(slot);
                     Some(Stop::Running { node: call.node.clone(), since: self.now(), call: Some(Arc::clone(call)) })
                 }
                 (Subject::Predicate(question), Carried::Answered(PredicateAnswer::Holds(holds))) => {
@@ -303,6 +307,7 @@ impl Sessions {
             return true;
         }
         self.tell(slot, &SessionEvent::Sleeping(left));
+        let _works = slot.mark_work();
         tokio::select! {
             () = slot.until_disturbed(front.disturbances) => false,
             () = tokio::time::sleep(left) => true,

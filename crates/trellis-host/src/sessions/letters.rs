@@ -129,7 +129,7 @@ impl Sessions {
             let about = Intercepted { session: id, graph: &graph, context: &context, call: &call };
             let verdict = Guarded::new(async { interceptor.intercept(about).await }).await;
             let why = match verdict {
-                Ok(Verdict::Allow | Verdict::Hold) => continue,
+                Ok(Verdict::Allow | Verdict::Hold { .. }) => continue,
                 Ok(Verdict::Answer { outcome, .. }) => return self.settled(&operator, id, &call, outcome).await,
                 Ok(Verdict::Deny(why)) => why.unwrap_or_else(|| "it was denied".to_owned()),
                 Ok(Verdict::Elsewhere(why)) => why,

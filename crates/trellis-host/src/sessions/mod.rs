@@ -14,6 +14,8 @@
 //! none; another program is taken between an answer and the next view, never between a view and its answer.
 
 mod drive;
+mod driver;
+mod early;
 mod front;
 #[cfg(feature = "history")]
 mod letters;
@@ -48,13 +50,13 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, SessionId, SignalName, state::PendingCall};
+use trellis_core::{Engine, SessionId, SignalName, id::KeySeed, state::PendingCall};
 
 #[cfg(feature = "history")]
 pub use self::letters::LetterError;
@@ -64,7 +66,7 @@ use self::{
     slot::{PanicSafeLock, Slot},
 };
 pub use self::{
-    policy::{Policy, Unbound, UnknownFunctions, Vetoed},
+    policy::{Policy, Unbound, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     send_error::{NotYours, SendError},
     sent::{Reply, Sent},
@@ -72,11 +74,12 @@ pub use self::{
     turn::{MAX_HAPPENED, Said, SessionEvent, Stop, Turn, Waiting},
     works::APPROVAL_EXPIRED,
 };
+pub use crate::binding::UnknownFunctions;
 use crate::{
     binding::Bindings,
     hooks::{Hooked, Hooks},
     interceptor::Interceptor,
-    journal::Clock,
+    journal::{Clock, NoRandom, draw_seed},
     session::Session,
     store::{Redacted, SessionStore},
 };
@@ -123,6 +126,8 @@ pub struct Sessions {
     current: RwLock<Current>,
     policy: Policy,
     clock: Clock,
+    /// What the keys of calls of a new session derive from.
+    draw: fn() -> Result<Option<KeySeed>, NoRandom>,
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: Arc<RwLock<Vec<observing::Observer>>>,
     hooks: Vec<Hooked>,
@@ -141,6 +146,9 @@ pub struct Sessions {
     in_memory: usize,
     uses: AtomicU64,
     is_stopping: AtomicBool,
+    /// The number of futures that drive them, and whether it was told that there is none.
+    drivers: AtomicUsize,
+    is_warned: AtomicBool,
     persistence: Option<Persistence>,
     /// The time at which the scheduler looks again, and the means to make it look before.
     wakes_at: AtomicU64,
@@ -161,14 +169,12 @@ impl Sessions {
     /// # Errors
     /// A function carries out a tool that the graph does not have.
     pub fn new(engine: Engine, bindings: Bindings) -> Result<Self, UnknownFunctions> {
-        let names = bindings.unknown_functions(engine.inspect());
-        if !names.is_empty() {
-            return Err(UnknownFunctions { names });
-        }
+        bindings.check_functions(engine.inspect())?;
         Ok(Self {
             current: RwLock::new(Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
+            draw: || draw_seed().map(Some),
             interceptors: Vec::new(),
             observers: Arc::default(),
             hooks: Vec::new(),
@@ -182,6 +188,8 @@ impl Sessions {
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
+            drivers: AtomicUsize::new(0),
+            is_warned: AtomicBool::new(false),
             persistence: None,
             wakes_at: AtomicU64::new(u64::MAX),
             sooner: Notify::new(),
@@ -203,6 +211,12 @@ impl Sessions {
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Derives the keys of calls from names alone, so that each run has the same ids. For tests: two sessions of one name share their keys.
+    #[must_use]
+    pub fn predictable_keys(self) -> Self {
+        Self { draw: || Ok(None), ..self }
     }
 
     /// Stores sessions: those of the graph `graph` continue where they were stored, and every step is stored before it is reported. Values that
@@ -302,8 +316,10 @@ impl Sessions {
     /// Swaps the program of all sessions. Each takes the new one up before its next view; [`Sessions::resume`] makes that now.
     ///
     /// # Errors
-    /// A hook objects; sessions continue with the program that they have.
+    /// A hook objects, or a function carries out a tool that the graph does not have, as in [`Sessions::new`]; sessions continue with the program that
+    /// they have.
     pub async fn swap(&self, engine: Engine, bindings: Bindings) -> Result<(), Vetoed> {
+        bindings.check_functions(engine.inspect()).map_err(|unknown| Vetoed(unknown.to_string()))?;
         let from = Arc::clone(self.current().engine.inspect().fingerprint());
         for hook in &self.hooks {
             if let Some(why) = hook.objection(&from, engine.inspect().fingerprint()).await {

@@ -7,10 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{
-    Program, SessionId, State,
-    state::{CallKind, PendingCall},
-};
+use trellis_core::{Program, SessionId, State, engine::Call, state::CallKind};
 
 use super::{
     SendError, SessionEvent, Sessions, Unbound,
@@ -242,12 +239,12 @@ impl Sessions {
     }
 
     /// Returns the time at which a call advances by itself.
-    fn due_of_call(&self, running: &RunningSession, child: Option<&SessionId>, call: &PendingCall) -> Option<u64> {
+    fn due_of_call(&self, running: &RunningSession, child: Option<&SessionId>, call: &Call) -> Option<u64> {
         let session = &running.session;
         let asked = session.asked_at(child, call);
         let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
-        if session.is_held_for_approval(child, call) && !self.policy.approve_all {
-            return after(call.approve.as_ref().and_then(|approval| approval.expires));
+        if let Some(held) = session.held(child, call).filter(|_| !self.policy.approve_all) {
+            return held.due;
         }
         let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;
         if is_child || running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {

@@ -1,34 +1,12 @@
 //! Policies of sessions: the actions that they take without a client.
 
-use std::sync::Arc;
-
 #[expect(unused_imports, reason = "the docs lead there")]
-use super::{Sessions, Stop};
+use super::{SessionEvent, Sessions, Stop};
 
-/// A hook does not let another program be taken up.
+/// Another program is not taken up: a hook does not let it be, or it would not start either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the graph is not taken up: {0}")]
 pub struct Vetoed(pub String);
-
-/// Functions that no graph calls: their names are misspelt, or they are not needed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message())]
-#[non_exhaustive]
-pub struct UnknownFunctions {
-    /// Their names, with the nearest name that the graph calls where one is near.
-    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
-}
-
-impl UnknownFunctions {
-    fn message(&self) -> String {
-        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
-            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
-            None => format!("`{name}`"),
-        };
-        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
-        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
-    }
-}
 
 /// The actions that sessions take without a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +17,8 @@ pub struct Policy {
     /// The handling of calls without a binding here.
     pub unbound: Unbound,
     /// True if `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
-    /// rest to [`Sessions::drive`]. It needs a store; without one sessions are advanced at once.
+    /// rest to [`Sessions::drive`], here or in another process. It needs a store; without one sessions are advanced at once. While nothing here
+    /// drives them, that is told once: [`SessionEvent::Trouble`] with `not-driven`.
     pub is_detached: bool,
     /// True if the client answers calls of graphs, as it does calls of tools; else each is a child session (language 10.7).
     pub answers_graphs: bool,

@@ -124,7 +124,7 @@ impl Sessions {
             Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
             Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
             Verdict::Elsewhere(why) => return Err(why),
-            Verdict::Allow | Verdict::Hold => bindings.call(engine.inspect(), &call, &caller).await,
+            Verdict::Allow | Verdict::Hold { .. } => bindings.call(engine.inspect(), &call, &caller).await,
         };
         self.tell_in(slot, question.child.as_ref(), SessionEvent::Given(Arc::clone(&call), result.clone()));
         match result.outcome {

@@ -75,10 +75,10 @@ impl Sessions {
     pub(super) async fn repeated_start(&self, id: &SessionId, request: &RequestKey) -> Result<Option<SendError>, SendError> {
         let slot = self.slot(id)?;
         let refused = match self.arrived(&slot).await {
-            Ok(()) => {
-                let _driving = slot.driving.lock().await;
-                self.admit_once(&slot, Some(request)).await.err()
-            }
+            Ok(()) => match self.wait_to_drive(&slot, |running| running.judge_request(Some(request))).await {
+                Ok(_driving) => self.admit_once(&slot, Some(request)).await.err(),
+                Err(refusal) => Some(refusal),
+            },
             Err(error) => Some(error),
         };
         self.leave(slot);

@@ -69,6 +69,12 @@ pub(super) struct RulingSite<'s> {
 impl Sessions {
     /// Returns the decision of the outermost graph's policy about a call. It may take as long as a tool of the policy, and may be dropped.
     pub(super) async fn ruling(&self, slot: &Slot, call: &PendingCall, site: RulingSite<'_>) -> Ruling {
+        let key = &call.idempotency_key;
+        let of = |running: &RunningSession| running.session.here_in(site.child)?.rulings.get(key).cloned();
+        let remembered = slot.place.locked().running().and_then(of);
+        if let Some(remembered) = remembered {
+            return Ruling::of(&remembered);
+        }
         let chain = site.bindings.policy();
         let child;
         let tool = match &call.kind {
@@ -82,12 +88,6 @@ impl Sessions {
         };
         if chain.is_empty() {
             return Ruling::Run;
-        }
-        let key = &call.idempotency_key;
-        let of = |running: &RunningSession| running.session.here_in(site.child)?.rulings.get(key).cloned();
-        let remembered = slot.place.locked().running().and_then(of);
-        if let Some(remembered) = remembered {
-            return Ruling::of(&remembered);
         }
         let subject = PolicySubject { tool, args: &call.args };
         let answer: ChainAnswer = match chain.decide(subject, self.now(), |name| self.policy_tool(slot, call, tool, name, site)).await {
@@ -178,7 +178,7 @@ impl Sessions {
             Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
             Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
             Verdict::Elsewhere(why) => return Err(ToolError::new(why)),
-            Verdict::Allow | Verdict::Hold => site.bindings.call_in(program, "", &call, &caller).await,
+            Verdict::Allow | Verdict::Hold { .. } => site.bindings.call_in(program, "", &call, &caller).await,
         };
         self.tell_in(slot, site.child, SessionEvent::Given(Arc::clone(&call), result.clone()));
         match result.outcome {

@@ -20,6 +20,7 @@ use trellis_core::SessionId;
 
 use super::{
     SendError, Sessions, Turn,
+    driver::Driver,
     persistence::Persistence,
     rest::{RestPoint, SleepPolicy},
     slot::{PanicSafeLock, RunningSession},
@@ -173,6 +174,7 @@ impl Sessions {
     /// end by itself.
     pub async fn drive(self: &Arc<Self>, how: Drive, mut report: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
         let persistence = self.persistence.clone().ok_or(DriveError::NoStore)?;
+        let _driver = Driver::of(self);
         let (mut schedule, mut running, permits) =
             (Schedule { is_forever: how == Drive::Forever, ..Schedule::default() }, JoinSet::new(), WakePermits::new());
         loop {

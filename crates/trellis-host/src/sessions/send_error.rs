@@ -6,6 +6,7 @@ use trellis_core::{NavigateError, SessionId, SignalName, engine::StartError, id:
 
 use super::Turn;
 use crate::{
+    journal::NoRandom,
     session::SessionError,
     store::{BadName, StoreError},
 };
@@ -23,6 +24,9 @@ pub enum SendError {
     /// It could not begin; nothing was stored.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// It has no keys for its calls: nothing began.
+    #[error(transparent)]
+    NoRandom(#[from] NoRandom),
     /// A signal came before the session began.
     #[error("the session has not begun; nothing handles the signal `{0}`")]
     NotBegun(SignalName),

@@ -83,10 +83,7 @@ impl RunningSession {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
-                Ok(Next::Call(call)) if !self.session.is_approved(None, &call) => {
-                    let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-                    expires.map(|expires| self.session.asked_at(None, &call).saturating_add(expires))
-                }
+                Ok(Next::Call(call)) => self.session.held(None, &call).and_then(|held| held.due),
                 _ => None,
             },
         };
@@ -146,7 +143,9 @@ impl Sessions {
         (to, reply): (Option<&SessionId>, Reply),
         request: Option<RequestKey>,
     ) -> Result<Turn, SendError> {
-        let _driving = slot.driving.lock().await;
+        let judge =
+            |running: &RunningSession| running.judge_request(request.as_ref()).or_else(|| running.judge_answer(expected, to, &reply));
+        let _driving = self.wait_to_drive(slot, judge).await?;
         self.admit()?;
         if let Some(expected) = expected {
             // The client may have seen more of it than is here.
@@ -287,7 +286,12 @@ impl Sessions {
 
     /// Continues until a client is needed; from the stored session, if that is newer.
     pub(super) async fn renewed(&self, slot: &Slot) -> Result<Turn, SendError> {
-        let _driving = slot.driving.lock().await;
+        let _driving = tokio::select! {
+            biased;
+            driving = slot.driving.lock() => driving,
+            // It works by itself, which is left to whoever drives it.
+            () = slot.until_working(), if self.policy.is_detached => return self.view(&slot.id).await,
+        };
         self.catch_up(slot).await;
         let turn = self.again(slot).await?;
         Ok(self.said_again(slot, turn))

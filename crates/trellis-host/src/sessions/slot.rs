@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use trellis_core::{
     Event, Mapping, SessionId, Start, Value,
     engine::{Answers, ChangedCall, Unanswered},
@@ -37,6 +37,8 @@ pub(super) struct Slot {
     /// The number of times that it was disturbed.
     disturbances: AtomicU64,
     paused: AtomicBool,
+    /// True while it carries calls out, or sleeps, and all its steps are stored.
+    works: watch::Sender<bool>,
     /// The time of its last use, counted in uses.
     pub(super) used: AtomicU64,
     /// The events since the last turn.
@@ -110,6 +112,7 @@ impl Slot {
             disturbed: Notify::new(),
             disturbances: AtomicU64::new(0),
             paused: AtomicBool::new(false),
+            works: watch::Sender::new(false),
             used: AtomicU64::new(0),
             happened: Mutex::default(),
         }
@@ -123,6 +126,18 @@ impl Slot {
     /// The number of times that it was disturbed.
     pub(super) fn disturbances(&self) -> u64 {
         self.disturbances.load(Ordering::Acquire)
+    }
+
+    /// Marks it as working, until the mark is dropped.
+    pub(super) fn mark_work(&self) -> WorkMark<'_> {
+        self.works.send_replace(true);
+        WorkMark(&self.works)
+    }
+
+    /// Waits until it works.
+    pub(super) async fn until_working(&self) {
+        // The sender is as old as the slot.
+        drop(self.works.subscribe().wait_for(|works| *works).await);
     }
 
     pub(super) fn pause(&self) {
@@ -173,6 +188,15 @@ impl Slot {
             SlotState::Running(running) => Some(running.session),
             SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => None,
         }
+    }
+}
+
+/// The mark of a session that works.
+pub(super) struct WorkMark<'s>(&'s watch::Sender<bool>);
+
+impl Drop for WorkMark<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
     }
 }
 

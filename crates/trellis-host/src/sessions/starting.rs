@@ -17,7 +17,7 @@ impl Sessions {
     /// Begins a session and continues to its first stop. A start without a name is `local`.
     ///
     /// # Errors
-    /// The start is refused, or there is a session of that name.
+    /// The start is refused, or there is a session of that name; [`SendError::OtherGraph`] if that walks another graph of the store.
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
         self.begun(start, None).await
     }
@@ -37,10 +37,14 @@ impl Sessions {
         self.admit()?;
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
         check_name(id.as_str())?;
-        if self.is_stored(&id).await? {
-            return Err(SendError::Exists(id));
+        if let Some(persistence) = &self.persistence {
+            match self.loaded_once(persistence, &id).await {
+                Err(SendError::Unknown(_)) => {}
+                // Of another graph too.
+                stored => return Err(stored.err().unwrap_or(SendError::Exists(id))),
+            }
         }
-        let start = Start { session: Some(id.clone()), ..start };
+        let start = Start { session: Some(id.clone()), seed: (self.draw)()?, ..start };
         let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(start, request)));
         match self.slots.locked().entry(id.clone()) {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),

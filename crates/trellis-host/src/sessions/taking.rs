@@ -43,10 +43,14 @@ impl Sessions {
         let (child, stop) = (asks.as_ref().and_then(|asks| asks.child.clone()), asks.map(|asks| asks.stop));
         let child = if to.is_some() { to.filter(|to| **to != slot.id).cloned() } else { child };
         match (stop.as_ref(), reply) {
-            (Some(Stop::Keys { .. }), Reply::Context(keys)) => {
+            (Some(asked @ Stop::Keys { missing, .. }), Reply::Context(keys)) => {
                 let reserved = keys.iter().map(|(key, _)| key).find(|key| matches!(&***key, "sys" | "input" | "tool_result"));
                 if let Some(key) = reserved {
                     return Err(SendError::Reserved(Arc::from(&**key)));
+                }
+                // Whoever walks a session fills what it lacks; any other key is for those who operate the host.
+                if let Some((key, _)) = keys.iter().find(|(key, _)| !missing.contains(&key.to_string())) {
+                    return Err(SendError::NotAwaited { expected: expected(asked), got: format!("the key `{key}`") });
                 }
                 running.session.supply_in(child.as_ref(), keys)?;
             }
@@ -158,7 +162,7 @@ fn predicate(name: &str) -> String {
 }
 
 /// Returns the description of the other input.
-fn kind(reply: &Reply) -> String {
+pub(super) fn kind(reply: &Reply) -> String {
     match reply {
         Reply::Input(Input::Result(result)) => format!("the result of call `{}`", result.id),
         Reply::Input(_) => "an input".to_owned(),

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     journal::Needs,
-    session::{Session, fit},
+    session::{HeldCall, Session, fit},
     store::{Snapshot, lacking},
 };
 
@@ -151,9 +151,7 @@ impl Sessions {
                 return Ok(());
             }
             Next::Call(call) => vec![call],
-            Next::Parts { whole, .. } if whole.approve.is_some() && !session.is_approved(child, &whole) && !self.policy.approve_all => {
-                vec![whole]
-            }
+            Next::Parts { whole, .. } if session.held(child, &whole).is_some() && !self.policy.approve_all => vec![whole],
             Next::Parts { open, .. } => open,
         };
         for call in calls {
@@ -176,9 +174,8 @@ impl Sessions {
         if call.delay > 0 && asked > self.now() && here.state.status != Status::Terminated {
             return Stop::Sleeping { node, until: asked };
         }
-        if session.is_held_for_approval(child, &call) && !self.policy.approve_all {
-            let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-            return Stop::Approve { due: expires.map(|expires| asked.saturating_add(expires)), call };
+        if let Some(HeldCall { call, due }) = session.held(child, &call).filter(|_| !self.policy.approve_all) {
+            return Stop::Approve { call, due };
         }
         let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;
         if is_child || current.bindings.carries_out(current.engine.inspect(), &call) || self.policy.unbound == Unbound::Fail {

@@ -20,7 +20,7 @@ use super::{
     SendError, SessionEvent, Sessions, Stop, Unbound,
     front::{Front, Need, NeedKind},
     predicate::{PredicateAnswer, PredicateQuestion},
-    rest::SleepPolicy,
+    rest::{SleepPolicy, millis},
     ruling::{Ruling, RulingSite},
     slot::{RunningSession, Slot},
 };
@@ -28,7 +28,8 @@ use crate::{
     binding::{Bindings, Caller, timed_out},
     guard::Guarded,
     interceptor::{Intercepted, Verdict},
-    policy::Decided,
+    policy::{Decided, HoldTerms},
+    session::HeldCall,
 };
 
 /// The message of a denial for which nobody decided in time.
@@ -47,8 +48,8 @@ pub(super) enum Carried {
     Done(Box<ToolResult>),
     /// A policy decided about it: it begins again when that is stored.
     Ruled(Box<Decided>),
-    /// It waits for an approval.
-    Held,
+    /// It waits for an approval; on these terms, if an interceptor holds it.
+    Held(Option<HoldTerms>),
     /// No binding here carries it out; with the reason.
     Elsewhere(String),
     /// A binding would carry it out here, but not for this caller.
@@ -220,18 +221,20 @@ impl Sessions {
             verdict = self.decided(slot, &call, &site.context) => verdict,
             () = caller.cancel().cancelled() => return Carried::Left,
         };
-        let (holds, elsewhere) = match verdict {
-            Verdict::Allow => (is_held, None),
-            Verdict::Hold => (true, None),
+        let (terms, elsewhere) = match verdict {
+            Verdict::Allow => (None, None),
+            Verdict::Hold { ask, expires } => {
+                (Some(HoldTerms { ask: ask.map(Arc::from), expires: expires.map(millis), since: self.now() }), None)
+            }
             // Whoever carries a call out, an approval that it needs comes first.
-            Verdict::Elsewhere(why) => (is_held, Some(why)),
+            Verdict::Elsewhere(why) => (None, Some(why)),
             Verdict::Deny(why) => return done(ToolOutcome::Denied(why)),
             Verdict::Answer { outcome, meta } => {
                 return Carried::Done(Box::new(ToolResult::new(call.id.clone(), outcome).with_meta(meta)));
             }
         };
-        if holds && !site.approved && !self.policy.approve_all {
-            return Carried::Held;
+        if (is_held || terms.is_some()) && !site.approved && !self.policy.approve_all {
+            return Carried::Held(terms);
         }
         if let Some(why) = elsewhere {
             return Carried::Elsewhere(why);
@@ -275,13 +278,22 @@ impl Sessions {
         Verdict::Allow
     }
 
-    /// Waits for an approval, unless it expired.
-    pub(super) fn hold(&self, slot: &Slot, child: Option<&SessionId>, call: Call) -> Result<Option<Stop>, SendError> {
-        let now = self.now();
-        let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-        let asked_at = self.running(slot, |running| Ok(running.session.asked_at(child, &call)))?;
-        let due = expires.map(|expires| asked_at.saturating_add(expires));
-        if due.is_some_and(|due| due <= now) {
+    /// Waits for an approval, unless it was given by now or expired. The terms of an interceptor are recorded, so that every process shows them.
+    pub(super) fn hold(
+        &self,
+        slot: &Slot,
+        child: Option<&SessionId>,
+        call: &Call,
+        terms: Option<HoldTerms>,
+    ) -> Result<Option<Stop>, SendError> {
+        let held = self.running(slot, |running| {
+            if let Some(decided) = terms.and_then(|terms| running.session.hold(child, call, terms)) {
+                running.tell(child, SessionEvent::Ruled(Arc::clone(call), Arc::new(decided)));
+            }
+            Ok(running.session.held(child, call))
+        })?;
+        let Some(HeldCall { call, due }) = held else { return Ok(None) };
+        if due.is_some_and(|due| due <= self.now()) {
             self.settle(slot, child, &call, ToolOutcome::Denied(Some(APPROVAL_EXPIRED.to_owned())))?;
             return Ok(None);
         }

@@ -19,7 +19,7 @@ mod walk;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use trellis_core::{NodeId, SignalName, id::CallId, state::EndReason};
+use trellis_core::{NodeId, SignalName, ToolResult, id::CallId, state::EndReason};
 
 use self::walk::OpenSpans;
 pub use self::{
@@ -148,7 +148,7 @@ impl<S: Sink> Hooks for Spans<S> {
         self.walk().called(moment, call, tool);
     }
 
-    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
+    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str, _: Option<&ToolResult>) {
         self.walk().returned(moment, call, outcome);
     }
 

@@ -9,7 +9,10 @@ use std::{
 
 use trellis_core::{Mapping, ToolError, Value};
 
-use crate::Bindings;
+use crate::{
+    Bindings,
+    binding::{Answer, Binding, Job, Pending},
+};
 
 /// A call that a scripted tool got.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,13 +70,15 @@ impl ScriptedTools {
         self
     }
 
-    /// The bindings with every tool of the script.
+    /// The bindings with every tool of the script. A tool that neither the script nor another binding has fails too: no test passes because a call
+    /// was left to a client that it does not have.
     pub fn bind(&self, bindings: Bindings) -> Bindings {
         let tools: Vec<Arc<str>> = self.script().tools.keys().cloned().collect();
-        tools.into_iter().fold(bindings, |bindings, tool| {
+        let bindings = tools.into_iter().fold(bindings, |bindings, tool| {
             let (script, name) = (self.clone(), Arc::clone(&tool));
             bindings.function(&tool, move |_, args| script.script().call(&name, args))
-        })
+        });
+        bindings.otherwise(self.clone())
     }
 
     /// Every call so far, in order.
@@ -97,7 +102,20 @@ impl ScriptedTools {
     }
 }
 
+/// The binding of the tools that nobody scripted.
+impl Binding for ScriptedTools {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        let unscripted = self.script().call_unscripted(&job.call.name, job.args);
+        Box::pin(std::future::ready(Err(unscripted).into()))
+    }
+}
+
 impl ToolScript {
+    fn call_unscripted(&mut self, tool: &Arc<str>, args: Mapping) -> ToolError {
+        self.calls.push(ScriptedCall { tool: Arc::clone(tool), args });
+        ToolError::new(format!("nobody scripted `{tool}`"))
+    }
+
     fn tool(&mut self, name: &str) -> &mut Answers {
         self.tools.entry(name.into()).or_default()
     }
@@ -136,5 +154,6 @@ mod tests {
         assert_eq!(call(town("Aachen")), Err(r#"the script has no answer to call 4 of `weather`, with {"town":"Aachen"}"#.into()));
         assert_eq!(call(town("Oslo")), Ok("white".into()));
         assert_eq!(tools.calls_of("weather").len(), 5);
+        assert!(tools.bind(Bindings::none()).binds("", "tide"), "what nobody scripted fails here, and is left to no client");
     }
 }

@@ -29,7 +29,7 @@ impl SendError {
             Self::Stopping => "stopping",
             Self::Repeated(_) => "repeated",
             Self::KeyReused(_) => "key-reused",
-            Self::Panicked(_) => "internal",
+            Self::NoRandom(_) | Self::Panicked(_) => "internal",
         }
     }
 

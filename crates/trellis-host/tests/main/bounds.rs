@@ -65,14 +65,14 @@ fn an_operator_sets_nothing_that_is_too_deep_or_too_large() {
 fn a_host_that_is_asked_for_keys_gives_none_that_are_too_deep_or_too_large() {
     let end = ("end.md", "---\noutput: \"{{ who }}\"\n---\n");
     let before = Stage::new(&[("start.md", "---\ninput_type: int\nset: {who: nobody}\nto: end\n---\nHow many?\n"), end]);
-    let start = ("start.md", "---\nrequired_context: [who]\ninput_type: int\nto: end\n---\nHow many?\n");
+    let start = ("start.md", "---\nrequired_context: [who, also]\ninput_type: int\nto: end\n---\nHow many?\n");
     let needs = Stage::new(&[("trellis.yaml", LIMITS), start, end]);
     let store = Arc::new(MemoryStore::new());
     run(async {
         before.stored(&store).start(Start::default()).await.unwrap();
         let sessions = needs.stored(&store);
         let asked = sessions.resume(&id()).await.unwrap();
-        assert!(matches!(&asked.stop, Stop::Keys { missing, .. } if missing == &["who"]), "{asked:?}");
+        assert!(matches!(&asked.stop, Stop::Keys { missing, .. } if missing == &["who", "also"]), "{asked:?}");
         let known = records(&store).await;
         let give = async |given: Mapping| sessions.send(&id(), asked.answer(Reply::Context(given))).await;
         for (given, bound) in [
@@ -85,7 +85,7 @@ fn a_host_that_is_asked_for_keys_gives_none_that_are_too_deep_or_too_large() {
             assert_eq!(records(&store).await, known, "{bound}");
             assert!(matches!(sessions.view(&id()).await.unwrap().stop, Stop::Keys { .. }), "{bound}");
         }
-        let turn = give(Mapping::from_iter([("who", nested(3))])).await.unwrap();
+        let turn = give(Mapping::from_iter([("who", nested(3)), ("also", Value::Null)])).await.unwrap();
         assert!(matches!(turn.stop, Stop::Ask { .. }), "{turn:?}");
     });
 }

@@ -30,7 +30,9 @@ const TABLE: &str = "
                         | due   | policy | held | approved | running | delayed | paused | asked   | left   | ended
 bound                   | here  | here   | held | here     | here    | delayed | here   | -       | here   | ended
 handed over             | taken | held   | held | taken    | -       | delayed | taken  | taken   | here   | ended
+held by its host        | held  | held   | held | here     | -       | -       | held   | -       | here   | ended
 unbound                 | taken | held   | held | taken    | -       | delayed | taken  | taken   | late   | ended
+unbound, held by host   | held  | held   | held | taken    | -       | -       | held   | -       | nobody | ended
 unbound, left held      | -     | -      | -    | -        | -       | -       | -      | -       | nobody | -
 unbound, left delayed   | -     | -      | -    | -        | -       | -       | -      | -       | nobody | -
 whole with bound part   | here  | here   | here | here     | here    | here    | here   | -       | nobody | ended
@@ -113,7 +115,7 @@ impl Cell {
         let of_free = if call == "whole of unbound parts" { retry } else { &knobs };
         let held_items = if is_held { ", approve: true" } else { "" };
         let does = match call {
-            "bound" | "handed over" => part("bound"),
+            "bound" | "handed over" | "held by its host" => part("bound"),
             "whole with bound part" | "bound part" => format!("{{parallel: {{a: {}, b: free}}}}", part("bound")),
             "whole with held part" | "whole of unbound parts" => {
                 format!("{{parallel: {{a: {{name: free{of_free}}}, b: free}}{of_whole}}}")
@@ -185,7 +187,11 @@ impl Cell {
 
     fn sessions(&self) -> Arc<Sessions> {
         let sessions = Arc::into_inner(self.stage.stored(&self.store)).unwrap();
-        Arc::new(if self.call == "handed over" { sessions.interceptor(HandsOver) } else { sessions })
+        Arc::new(match self.call {
+            "handed over" => sessions.interceptor(HandsOver),
+            "held by its host" | "unbound, held by host" => sessions.interceptor(|_: Intercepted<'_>| Verdict::hold()),
+            _ => sessions,
+        })
     }
 
     fn opens(&self) {
@@ -327,7 +333,8 @@ impl Cell {
             (Who::Client, Entry::Result { .. } | Entry::Late { .. }) => {}
             (Who::Operator, Entry::Settle { by, because, unapproved, .. }) => {
                 assert_eq!((by.as_deref(), because.as_deref()), (Some("op"), Some("by hand")), "{about}");
-                let is_held = self.phase == "held" || self.call == "whole with held part" && matches!(self.phase, "due" | "paused");
+                let is_always_held = self.call == "whole with held part" || self.call.contains("held by");
+                let is_held = self.phase == "held" || is_always_held && matches!(self.phase, "due" | "paused");
                 assert_eq!(!unapproved.is_empty(), is_held, "{about}: {unapproved:?}");
             }
             (_, entry) => panic!("{about}: {entry:?}"),

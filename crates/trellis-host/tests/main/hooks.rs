@@ -45,8 +45,12 @@ impl Hooks for Diary {
         self.0.send(format!("{} calls {tool}", moment.seq)).unwrap();
     }
 
-    fn on_tool_return(&self, moment: &Moment, _: &CallId, outcome: &str) {
-        self.0.send(format!("{} returns {outcome}", moment.seq)).unwrap();
+    fn on_tool_return(&self, moment: &Moment, _: &CallId, outcome: &str, result: Option<&ToolResult>) {
+        let why = match result.map(|result| &result.outcome) {
+            Some(ToolOutcome::Error(error)) => &error.message,
+            other => panic!("{other:?}"),
+        };
+        self.0.send(format!("{} returns {outcome}: {why}", moment.seq)).unwrap();
     }
 
     fn on_signal(&self, moment: &Moment, signal: &SignalName) {
@@ -83,7 +87,7 @@ fn a_hook_sees_what_happened_in_order() {
         "1 leaves start",
         "1 enters pay",
         "1 calls pay",
-        "2 returns error",
+        "2 returns error: no money",
         "2 leaves pay",
         "2 enters end",
         "2 ends finished at end",

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
-    Record, Reply, Sessions, Stop,
+    Record, Reply, SendError, Sessions, Stop,
     history::{Check, EditVerdict},
     store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStatus, SessionStore, SqliteStore},
 };
@@ -194,6 +194,14 @@ fn a_part_of_a_mapping_is_asked_for_by_its_path_and_the_rest_stays() {
         let sessions = opened(&stage, &inner);
         let turn = sessions.resume(&id()).await.unwrap();
         assert_eq!(turn.stop, Stop::Keys { node: "use".into(), missing: vec!["order.card".into()] });
+        for planted in [
+            Mapping::from_iter([("order", Value::map([("card", Value::Int(CARD)), ("id", Value::text("B-1"))]))]),
+            Mapping::from_iter([("order.card", Value::Int(CARD)), ("order.id", Value::text("B-1"))]),
+            Mapping::from_iter([("order", Value::Int(CARD))]),
+        ] {
+            let refused = sessions.send(&id(), Reply::Context(planted)).await;
+            assert!(matches!(refused, Err(SendError::NotAwaited { .. })), "{refused:?}");
+        }
         let keys = Mapping::from_iter([("order.card", Value::Int(CARD))]);
         let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
         assert!(turn.said.iter().any(|said| format!("{said:?}").contains(&format!("Card {CARD} of A-7"))), "{turn:?}");

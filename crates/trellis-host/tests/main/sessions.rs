@@ -145,7 +145,7 @@ fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
     assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
     assert_eq!(said(&with(Verdict::Deny(None))), ["Not paid."]);
     assert_eq!(ended(with(Verdict::answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
-    assert!(matches!(with(Verdict::Hold).stop, Stop::Approve { due: None, .. }));
+    assert!(matches!(with(Verdict::hold()).stop, Stop::Approve { due: None, .. }));
     assert!(matches!(with(Verdict::Elsewhere("x".into())).stop, Stop::Call { .. }));
 }
 
@@ -265,6 +265,10 @@ fn a_session_that_lacks_what_its_node_needs_pauses_and_takes_the_keys() {
         assert!(matches!(sessions.send(&id(), text("3")).await, Err(SendError::NotAwaited { .. })));
         let reserved = Mapping::from_iter([("sys", Value::Null)]);
         assert!(matches!(sessions.send(&id(), Reply::Context(reserved)).await, Err(SendError::Reserved(_))));
+        // Nobody who walks a session plants another key (language C.8).
+        let planted = Mapping::from_iter([("who", Value::text("Ann")), ("n", Value::Int(999))]);
+        let refused = sessions.send(&id(), Reply::Context(planted)).await.unwrap_err();
+        assert_eq!(refused.to_string(), "the context with `who` is awaited, not the key `n`");
         let keys = Mapping::from_iter([("who", Value::text("Ann"))]);
         let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
         assert_eq!(said(&turn), ["How many, Ann?"]);

@@ -97,7 +97,7 @@ impl Stage {
         R: AsyncBufRead + Unpin,
         W: AsyncWrite + Unpin,
     {
-        Runner::new(JsonLines::new(input, output, 1 << 20), self.sessions())
+        Runner::new(JsonLines::new(input, output, 1 << 20), self.sessions().predictable_keys())
     }
 
     /// A run in text whose input is all there at once.

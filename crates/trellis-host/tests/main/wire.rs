@@ -54,7 +54,7 @@ fn events_are_the_lines_of_json_lines() {
         ("end.md", "Over.\n"),
     ];
     let stage = Stage::new(&graph).function(|bindings| bindings.function("pay", |_, _| Ok(7.into())));
-    let sessions = stage.sessions();
+    let sessions = stage.sessions().predictable_keys();
     let seen = Arc::new(Mutex::new(Vec::new()));
     sessions.observe({
         let seen = Arc::clone(&seen);

@@ -43,6 +43,19 @@ fn earlier(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stores/earlier/sqlite-{version}.db"))
 }
 
+#[test]
+fn a_file_that_says_that_it_is_read_only_is_not_opened_to_write() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    drop(SqliteStore::open(&path).unwrap());
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    let refused = SqliteStore::open(&path).unwrap_err();
+    assert!(matches!(&refused, StoreError::Unwritable { message, .. } if message == "the file is read-only"), "{refused}");
+    assert!(SqliteStore::open_existing(&path).is_ok(), "it can be read");
+}
+
 #[tokio::test]
 async fn files_of_each_earlier_version_go_on() {
     let folder = TempDir::new().unwrap();

@@ -293,7 +293,7 @@ impl Dispatcher {
             self.acknowledge(&group);
         }
         let locale = Some(self.hands.settings.language.as_str().into());
-        let start = Start { session: Some(SessionId::new(&*name)), context, locale, at: None };
+        let start = Start { session: Some(SessionId::new(&*name)), context, locale, at: None, seed: None };
         match self.sessions.start(start).await {
             Ok(turn) => self.turned(&turn).await,
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),

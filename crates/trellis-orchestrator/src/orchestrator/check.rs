@@ -73,8 +73,8 @@ pub async fn check(graph: &Path, workspace: &Workspace, secrets: Secrets) -> Res
     match LiveGraph::open(graph, Assembly::new().policy(Policy::new().unbound(Unbound::Elsewhere))) {
         Err(error) => obstacles.push(error.to_string()),
         Ok(live) => {
-            if let Err(error) = live.assemble().runnable {
-                obstacles.push(format!("the graph cannot be run: {error}; `trellis check` shows what is wrong"));
+            if let Err((reason, found)) = super::runnable(&live) {
+                obstacles.push(format!("the graph cannot be run: {}", super::refusal(&reason, &found)));
             }
             // Findings that need no graph are among those of the settings.
             let of_graph = settings.models.models(workspace.folder()).map(|models| models.check_with(&live.live().version().documents));

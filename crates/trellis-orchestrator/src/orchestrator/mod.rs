@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc};
 use trellis_core::{Diagnostic, state::EndReason};
 use trellis_host::{
     Policy, Secrets, Sessions, Unbound,
-    assembly::{Assembled, Assembly, LiveGraph, NotRunnable, OpenStore, StoreSettings},
+    assembly::{Assembled, Assembly, LiveGraph, NotRunnable, OpenStore, Runnable, StoreSettings},
     binding::Host,
     hooks::{Hooks, Moment},
     metrics::Metrics,
@@ -55,6 +55,32 @@ const DECISIONS: &str = "runtime/decisions/index.json";
 /// Gets lines about what goes wrong.
 type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// Makes the newest version of a graph ready.
+///
+/// # Errors
+/// The reason why it cannot be run, and what was found in it.
+fn runnable(live: &LiveGraph) -> Result<Runnable, (NotRunnable, Vec<Diagnostic>)> {
+    let assembled = live.assemble();
+    let found = findings(live.live().version(), &assembled);
+    assembled.runnable.map_err(|reason| (reason, found))
+}
+
+/// Returns what was found in a version of a graph, in its files and on this host.
+fn findings(version: &Version, assembled: &Assembled) -> Vec<Diagnostic> {
+    [&version.diagnostics[..], &assembled.findings].concat()
+}
+
+/// Says why a graph cannot be run, with a line for each mistake.
+fn refusal(reason: &NotRunnable, found: &[Diagnostic]) -> String {
+    let line = |found: &Diagnostic| {
+        let place = found.place.as_ref().map(|place| format!("{}: ", place.path)).unwrap_or_default();
+        let help = found.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("\n{place}{}{help}", found.message)
+    };
+    let mistakes: String = found.iter().filter(|found| found.is_error()).map(line).collect();
+    format!("{reason}{mistakes}")
+}
+
 /// It could not be started, or had to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -76,8 +102,13 @@ pub enum UpError {
     #[error(transparent)]
     Load(#[from] trellis_project::LoadError),
     /// The graph cannot be run.
-    #[error("the graph cannot be run: {0}; `trellis check` shows what is wrong")]
-    Graph(NotRunnable),
+    #[error("the graph cannot be run: {}", refusal(reason, found))]
+    Graph {
+        /// The reason.
+        reason: NotRunnable,
+        /// The findings.
+        found: Vec<Diagnostic>,
+    },
     /// A function is registered that the graph does not call.
     #[error(transparent)]
     Functions(#[from] UnknownFunctions),
@@ -237,7 +268,7 @@ impl Orchestrator {
         host.models = models.map(Arc::new);
         let live = LiveGraph::open(&graph, assembly(&hands, host.clone()))?;
         check::models(&hands.workspace, host.models.as_deref(), &live.live().version().documents)?;
-        let runnable = live.assemble().runnable.map_err(UpError::Graph)?;
+        let runnable = runnable(&live).map_err(|(reason, found)| UpError::Graph { reason, found })?;
         hands.commands.learn(CommandTable::of(&live.live().version().documents));
         let address = format!("sqlite:{}", hands.workspace.path("runtime/sessions.db").display());
         let mut open_store =
@@ -342,7 +373,10 @@ impl Orchestrator {
                 let (Some(hands), Some(sessions)) = (hands.upgrade(), sessions.upgrade()) else { return };
                 match &assembled.runnable {
                     Ok(_) => hands.commands.learn(CommandTable::of(&version.documents)),
-                    Err(error) => log_line(&format!("the edited graph cannot be run, the one before stays in use: {error}")),
+                    Err(reason) => {
+                        let why = refusal(reason, &findings(&version, &assembled));
+                        log_line(&format!("the edited graph cannot be run, the one before stays in use: {why}"));
+                    }
                 }
                 let taken = match (&shared, assembled) {
                     (Some(shared), assembled) => shared.take(&version, assembled).await.map_err(|error| error.detail.clone()),

@@ -90,7 +90,10 @@ mod tests {
             queue.begin_sending(n).await.expect("begun");
             queue.sent(n, "", moment).await.expect("sent");
             let session = Some(SessionId::new(session));
-            let turn = sessions.start(Start { session, context: Mapping::default(), locale: None, at: None }).await.expect("it starts");
+            let turn = sessions
+                .start(Start { session, context: Mapping::default(), locale: None, at: None, seed: None })
+                .await
+                .expect("it starts");
             if chat == "old" {
                 sessions.send(&turn.session, turn.answer(trellis_core::Input::Text("so".into()))).await.expect("it ends");
                 queue.end_run("chat-old").await.expect("ended");

@@ -238,10 +238,9 @@ fn passwords_of_other_letters_are_sealed() {
     }
 }
 
+// What grows with the square of a text would not end here.
 #[test]
-fn long_texts_take_no_long_time() {
-    let text = "password is password: token = 4111 ".repeat(2_000);
-    let began = std::time::Instant::now();
-    find(&text, None);
-    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+fn a_text_of_megabytes_is_read_once() {
+    let text = "password is password: token = 4111 ".repeat(50_000);
+    assert!(find(&text, None).iter().all(|found| found.range.end <= text.len()));
 }

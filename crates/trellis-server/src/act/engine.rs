@@ -7,7 +7,7 @@ use trellis_core::{
     Engine, Input, SignalName, Start, State,
     engine::{Action, Adopted, Answers, Blocker, Next, Step, View},
 };
-use trellis_host::wire;
+use trellis_host::{SendError, journal::draw_seed, wire};
 
 use crate::{
     served::ServedGraph,
@@ -22,14 +22,14 @@ pub(crate) struct EngineInput {
     pub(crate) answers: Answers,
 }
 
-/// Starts a session that is not stored.
+/// Starts a session that is not stored, with keys of its own for its calls.
 ///
 /// # Errors
 /// The start is refused.
 pub(crate) fn engine_start(graph: &ServedGraph, start: Start, answers: Answers) -> Result<Json, Trouble> {
     let engine = graph.engine()?;
     let engine = if answers.is_empty() { engine } else { engine.answering(answers) };
-    step(engine.start(start)?)
+    step(engine.start(Start { seed: Some(draw_seed().map_err(SendError::from)?), ..start })?)
 }
 
 /// Renders a state: its text and its next action.

@@ -42,8 +42,13 @@ pub(crate) async fn start(served: &Served, beginning: Beginning, request: Reques
     let target = Target::of(served, graph, SessionId::from(&*id))?;
     let until = deadline(wait);
     let news = target.listen();
-    let start =
-        Start { session: Some(target.id.clone()), context: beginning.context, locale: beginning.locale.map(Arc::from), at: beginning.at };
+    let start = Start {
+        session: Some(target.id.clone()),
+        context: beginning.context,
+        locale: beginning.locale.map(Arc::from),
+        at: beginning.at,
+        seed: None,
+    };
     let sessions = Arc::clone(&target.sessions);
     let telling = target.clone();
     let begun = target.in_task(async move {

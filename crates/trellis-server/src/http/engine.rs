@@ -19,6 +19,7 @@ pub(super) async fn start(ask: Ask) -> Answered {
         context: fields.mapping("context")?.unwrap_or_default(),
         locale: fields.text("locale")?.map(Into::into),
         at: fields.text("at")?.map(NodeId::new),
+        seed: None,
     };
     let answers = answers(&fields)?;
     Ok(ask.json(StatusCode::OK, act::engine_start(graph(&ask)?, start, answers)?))

@@ -1,6 +1,9 @@
 //! Sessions walked from their start to their end, by one client, by two, and through their past.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use trellis_host::{Sessions, Verdict, interceptor::Intercepted};
 
 use crate::stand::{Answer, SHOP, Stand, Terms};
 
@@ -196,6 +199,30 @@ async fn a_call_is_approved_by_who_may_and_only_the_one_that_was_seen() {
         assert_eq!((late.status, &late.json()["decided"]), (409, &json!("denied")), "{late:?}");
     }
     assert_eq!(stand.get("/api/approvals").await.json()["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_call_that_an_interceptor_holds_is_listed_and_decided_as_any_other_also_by_another_server() {
+    let files = [("shop/start.md", "---\ntools: [{name: pay}]\ndo: pay\nto: end\n---\n"), ("shop/end.md", "Done.\n")];
+    let holding = |sessions: Sessions| {
+        sessions.interceptor(|_: Intercepted<'_>| Verdict::Hold {
+            ask: Some("More than usual?".to_owned()),
+            expires: Some(Duration::from_secs(900)),
+        })
+    };
+    let stand = Stand::on(&files, Terms { over: holding, ..Terms::default() }).await;
+    let held = stand.post("/api/sessions", json!({ "id": "ana" })).await;
+    assert_eq!((held.stop(), &held.json()["stop"]["payload"]["ask"]), ("APPROVAL".to_owned(), &json!("More than usual?")));
+    let call = held.json()["stop"]["payload"]["id"].as_str().unwrap().to_owned();
+    let other = Stand::again(stand.stop().await, Terms::default()).await;
+    assert_eq!(other.get("/api/sessions/ana").await.stop(), "APPROVAL");
+    let item = other.get("/api/approvals").await.json()["items"][0].clone();
+    assert_eq!((&item["call"]["id"], &item["ask"]), (&json!(call), &json!("More than usual?")), "{item}");
+    assert_eq!(item["why"]["source"], "interceptor", "{item}");
+    let result = json!({ "tool_result": { "id": call, "result": 1 } });
+    assert_eq!(other.post("/api/sessions/ana/turns", result).await.code(), "not-yours");
+    let approved = other.post(&format!("/api/sessions/ana/approvals/{call}"), json!({ "decision": "approve" })).await;
+    assert_eq!(approved.stop(), "CALL_TOOL");
 }
 
 // `docs/serve.md#routes`: what was decided about a call is told also while another one is held

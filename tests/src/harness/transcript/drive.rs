@@ -42,7 +42,7 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
         let sessions =
             Sessions::new(played.engine.clone(), Bindings::none()).unwrap_or_else(|error| unreachable!("{error}")).clock(clock());
         // A case says what its calls of graphs come to.
-        let sessions = sessions.policy(Policy::new().answers_graphs(true));
+        let sessions = sessions.policy(Policy::new().answers_graphs(true)).predictable_keys();
         let host = Runner::new(JsonLines::new(BufReader::new(reader), writer, 4 << 20), sessions).run(played.start.clone());
         let mut other_end = OtherEnd {
             input: Some(input),

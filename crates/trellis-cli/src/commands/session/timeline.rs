@@ -216,6 +216,7 @@ fn what(record: &Record, moment: &WalkedRecord) -> String {
             let output = ended.output.as_ref().map(|output| format!(", output {}", output.to_json())).unwrap_or_default();
             format!("{}{message}{output}", ended.reason.as_str().replace('_', " "))
         }
+        _ => "a record of a kind that this version does not know".to_owned(),
     }
 }
 
@@ -225,6 +226,7 @@ pub(super) fn died(letter: &DeadLetter) -> String {
         DeathCause::Ended => format!("it {} and ended the session", outcome(&letter.outcome)),
         DeathCause::Undo => format!("it was to undo what `{}` did, and {}", letter.node, outcome(&letter.outcome)),
         DeathCause::Late => format!("after the end it {}", outcome(&letter.outcome)),
+        _ => outcome(&letter.outcome),
     }
 }
 

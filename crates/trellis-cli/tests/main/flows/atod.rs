@@ -1,11 +1,12 @@
 //! `graphs/atod`: one turn of an assistant over a stack of goals (source 004), with a script in place of the models.
 
-use std::fs;
+use std::{fs, process::Stdio};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::{Flow, Played};
+use crate::sandbox::finish;
 
 /// The answers of the models.
 #[derive(Clone)]
@@ -189,7 +190,11 @@ fn a_plan_is_read_as_models_write_it() {
     let mut empty = script.plan.clone();
     (empty["goal_id"], empty["next_question"]) = (json!(""), json!(""));
     let fenced = json!(format!("```json\n{}\n```", script.plan));
-    for plan in [plan, empty, fenced] {
+    let talked = json!(format!("Here is the plan: ```json {} ``` Done.", script.plan));
+    let told = json!(format!("Here is the plan:\n\n```json\n{}\n```\n\nDone.", script.plan));
+    let mut holed = script.plan.clone();
+    holed["missing"] = json!([null, ""]);
+    for plan in [plan, empty, fenced, talked, told, holed] {
         let mut said = answer("done");
         (said["next_question"], said["requests"]) = (json!(null), json!(null));
         let played = flow.scripted(&Script { plan: plan.clone(), ..Script::new("sales.quote", 50).asking(sum("1"), said) });
@@ -207,6 +212,12 @@ fn an_endpoint_without_its_secret_is_an_error_at_the_start() {
         assert!(played.code == Some(1) && played.calls().is_empty(), "{played:#?}");
         assert!(played.err.contains("`openai` has an address, by `OPENAI_BASE_URL`") && played.err.contains("openai"), "{}", played.err);
         assert_eq!(flow.play(&context, &[], &[]).code, Some(0), "neither is set");
+        // A server starts all the same, for the other graphs, and says what is wrong.
+        let mut child = flow.command(&["mcp", "."]).env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").stdin(Stdio::piped()).spawn().unwrap();
+        drop(child.stdin.take());
+        let ran = finish(child);
+        assert!(ran.err.contains("`openai` has an address, by `OPENAI_BASE_URL`"), "{}", ran.err);
+        assert!(ran.err.contains("`trellis check --host "), "{}", ran.err);
     }
 }
 
@@ -221,10 +232,29 @@ fn tools_are_asked_for_once_by_who_may() {
     let mut again = answer("active");
     again["requests"] = sum("1");
     fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the second pass asked for tools again");
-    for (key, call) in [("tool_calls", sum("1")), ("tool_requests", sum("1")), ("function_call", json!({ "name": "math.evaluate" }))] {
-        let mut again = answer("done");
-        again[key] = call;
-        fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the second pass asked for tools again");
+    let names = ["tool", "toolCalls", "calls", "tool_use", "Tool_Calls", "actions", "tool_calls", "tool_requests", "function_call"];
+    for key in names {
+        for call in [sum("1"), json!({ "name": "math.evaluate" }), json!("math.evaluate"), json!(true)] {
+            let mut again = answer("done");
+            again[key] = call;
+            let message = format!("an answer has no `{key}`; tools are asked for in `requests`");
+            fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), &message);
+        }
+    }
+    for words in [
+        "<tool_call>{\"name\": \"math.evaluate\", \"arguments\": {}}</tool_call>",
+        "One moment. <|python_tag|>call()",
+        "<function=lookup>{}</function>",
+        "[TOOL_CALLS] [{\"name\": \"x\"}]",
+        "```tool_code\nlookup()\n```",
+        "{\"name\": \"lookup\"}",
+        "Let me ask inventory_query(lamp).",
+    ] {
+        for key in ["message", "next_question"] {
+            let mut again = answer("done");
+            again[key] = json!(words);
+            fails(&flow, &Script::new("sales.quote", 50).asking(sum("1"), again), "the specialist wrote a call of a tool to the customer");
+        }
     }
 }
 

@@ -92,7 +92,7 @@ fn a_backup_that_was_cut_off_is_made_anew() {
 fn a_restoration_that_was_cut_off_is_finished() {
     for nth in [1, 2] {
         let house = House::full();
-        house.0.edit("_skills/break_things.md", "risk: 60", "dry_run_supported: true");
+        house.0.edit("_skills/break_things.md", "risk: 60", "risk: 5\ndry_run_supported: true");
         house.0.edit("_skills/break_things.md", "archive/broken.log'", "archive/broken.log; echo ran >>../ran'");
         let before = house.files();
         let logs = house.0.path().join("_workspace/logs");

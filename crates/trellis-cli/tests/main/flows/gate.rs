@@ -31,7 +31,7 @@ impl Gate {
     fn new() -> Self {
         let flow = Flow::copy("toolflow");
         // The risk is that of the prompt alone.
-        flow.edit("_skills/tidy_logs.md", "risk: 5\n", "");
+        flow.edit("_skills/tidy_logs.md", "risk: 5\n", "risk: 0\n");
         Self(flow)
     }
 

@@ -245,8 +245,24 @@ fn nothing_that_fits_has_its_card() {
 #[test]
 fn a_skill_that_nobody_wished_for_is_no_candidate() {
     let force = [("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")];
-    for prompt in ["what is the weather", "tell me something about it", "날씨가 어때요", "今天天气怎么样"] {
+    for prompt in [
+        "what is the weather",
+        "tell me something about it",
+        "날씨가 어때요",
+        "今天天气怎么样",
+        "please break the ice at the party tomorrow evening",
+        "how many words are there in my long letter to grandma",
+    ] {
         let played = House::scored(95.0, 12).0.play(&json!({ "user_prompt": prompt, "risk_score": 3 }), &force, &[]);
+        assert_eq!(played.output()["status"], "NO_CANDIDATES", "{prompt}: {played:#?}");
+    }
+    for prompt in ["das ist die", "was ist das eine", "wie ist das wetter und die sache"] {
+        let house = House::scored(95.0, 12);
+        house.0.write(
+            "_skills/wipe.md",
+            "---\ntitle: Wipe\nrisk: 5\nrun: [sh, -c, 'true']\n---\nDas ist eine Sache, die alles loescht.\n".as_bytes(),
+        );
+        let played = house.0.play(&json!({ "user_prompt": prompt, "risk_score": 3 }), &force, &[]);
         assert_eq!(played.output()["status"], "NO_CANDIDATES", "{prompt}: {played:#?}");
     }
     for key in ["selected_skill_id", "candidates", "decision", "skill_card", "args"] {
@@ -265,6 +281,38 @@ fn the_risk_of_the_skill_counts() {
     let played = house.0.play(&json!({ "user_prompt": "break some things", "risk_score": 3 }), &[], &[]);
     assert_eq!(decided(&played), ("ASK".into(), "ASK".into()), "{played:#?}");
     assert_eq!(played.results("serenity_gate")[0]["result"]["risk"], 60.0);
+}
+
+/// source 000.9.5: a skill that states no risk asks, whatever the caller says, and a caller lowers nothing.
+#[test]
+fn a_risk_that_is_not_stated_asks() {
+    let house = House::scored(95.0, 12);
+    house.0.edit("_skills/tidy_logs.md", "risk: 5\n", "");
+    let played = house.tidy(&[]);
+    assert_eq!(decided(&played), ("ASK".into(), "ASK".into()), "{played:#?}");
+    assert!(played.results("serenity_gate")[0]["result"].get("risk").is_none(), "{played:#?}");
+    let house = House::scored(95.0, 12);
+    house.0.edit("_skills/tidy_logs.md", "risk: 5\n", "risk: 50\n");
+    let played = house.0.play(&json!({ "user_prompt": "tidy the logs", "risk_score": 0 }), &[], &[]);
+    assert_eq!(played.results("serenity_gate")[0]["result"]["risk"], 50.0, "{played:#?}");
+}
+
+/// A skill that cannot run is not asked about: its program is not there, or its check fails.
+#[test]
+fn what_is_doomed_is_not_asked_about() {
+    for (from, to, code) in [
+        ("check: [./bin/example_logs]", "check: [sh, -c, 'echo no logs today >&2; exit 1']", "no logs today"),
+        ("check: [./bin/example_logs]", "check: [./bin/not_there]", "`./bin/not_there`"),
+        ("\nrun: [./bin/tidy_logs]", "\nrun: [./bin/not_there]", "`./bin/not_there`"),
+        ("verify: [./bin/tidy_logs, verify]", "verify: [no-such-program]", "`no-such-program` is not on the PATH"),
+    ] {
+        let house = House::scored(95.0, 12);
+        house.0.edit("_skills/tidy_logs.md", from, to);
+        let played = house.answer(&[]);
+        assert!(played.of_type("REQUEST_INPUT").next().is_none() && played.of_type("APPROVAL").next().is_none(), "{to}: {played:#?}");
+        assert_eq!((&played.output()["status"], house.logs()), (&json!("BLOCK"), BEFORE.map(str::to_owned).into()), "{to}");
+        assert!(played.output()["reason"].as_str().unwrap().contains(code), "{to}: {}", played.output());
+    }
 }
 
 /// A skill that may not run is not asked about.

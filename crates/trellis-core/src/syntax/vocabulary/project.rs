@@ -151,7 +151,7 @@ pub(super) static BINDING: KeyFormTable = KeyFormTable {
         ("workspace", Text, "The folder that skills work in."),
         ("allow", List(&Text), "Globs of the skills that may be carried out."),
         ("block", List(&Text), "Globs of the skills that may not be carried out; they win over `allow`."),
-        ("least", Any, "The least `score_hint` of a candidate of `skills.search`, from 0 to 1. Without it: `0.3`."),
+        ("least", Any, "The least `score_hint` of a candidate of `skills.search`, from 0 to 1. Without it, the query must mean the skill."),
         ("chain", List(&hosts::PROVIDER), "The providers of `policy.decide`, in order."),
         ("args", Any, "The arguments that are handed on, with templates over those of the call. Without it: the call's own."),
         ("rate", hosts::RATE, "How often it may be called: `{ max: 10, per: 1s }`."),

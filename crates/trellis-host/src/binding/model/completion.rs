@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trellis_core::{Mapping, ToolError, Value, builtin::unfenced};
+use trellis_core::{Mapping, ToolError, Value, builtin::read_json};
 
 use super::{lost, messages::message, names::WireNames};
 
@@ -116,12 +116,12 @@ pub(super) fn answer(content: &str, calls: Vec<Value>, usage: Usage) -> Value {
     ])
 }
 
-/// The value that a text is as JSON; a fence of Markdown around all of it is left out.
+/// The value that a text holds as JSON, also in a fence of Markdown with prose around it.
 ///
 /// # Errors
 /// Code `malformed_json`.
 pub(super) fn parsed(text: &str) -> Result<Value, ToolError> {
-    Value::from_json(unfenced(text)).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
+    read_json(text).map_err(|error| ToolError::coded("malformed_json", format!("the model's answer is no JSON: {error}")))
 }
 
 impl RequestedCall {

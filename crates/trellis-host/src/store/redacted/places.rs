@@ -94,7 +94,7 @@ fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
         "changes" => changes(value, visit),
         "keys" => context(value, visit),
         "start" => each(value, &mut |key, value| match key {
-            "session" | "locale" => {}
+            "session" | "locale" | "seed" => {}
             "context" => context(value, visit),
             _ => visit(Place::Data(value)),
         }),
@@ -138,18 +138,22 @@ fn letter(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 
 /// A decision of a policy: its notes and evidence may cite arguments.
 fn ruling(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
-    each(value, &mut |key, value| {
-        if !matches!(key, "decision" | "source") {
-            visit(Place::Data(value));
-        }
+    each(value, &mut |key, value| match key {
+        "decision" | "source" => {}
+        "hold" => each(value, &mut |key, value| {
+            if key == "ask" {
+                visit(Place::Data(value));
+            }
+        }),
+        _ => visit(Place::Data(value)),
     });
 }
 
 /// A whole state.
 pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "version" | "session_id" | "graph" | "is_inner" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step"
-        | "entered" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        "version" | "session_id" | "graph" | "seed" | "is_inner" | "program" | "current_node_id" | "status" | "attempt" | "locale"
+        | "step" | "entered" | "after_error" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "pending_tool_call" => call(value, visit),
         "parts" => items(value, &mut |one| part(one, visit)),
@@ -162,7 +166,7 @@ pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
 
 fn changes(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
-        "node" | "status" | "step" | "entered" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        "node" | "status" | "step" | "entered" | "after_error" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "appended" => each(value, &mut |list, entry| appended(list, entry, visit)),
         "call" => call(value, visit),

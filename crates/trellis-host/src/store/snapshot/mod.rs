@@ -244,7 +244,8 @@ impl Snapshot {
         let (last, ahead) = (self.at, self.at.saturating_sub(now));
         let approved = self.approved.iter_mut().map(|approved| &mut approved.at);
         let waits = self.waits.values_mut();
-        for time in [&mut self.at, &mut self.entered_at, &mut self.stepped_at].into_iter().chain(approved).chain(waits) {
+        let own = [&mut self.at, &mut self.entered_at, &mut self.stepped_at].into_iter();
+        for time in own.chain(approved).chain(waits).chain(self.rulings.times()) {
             *time = (*time).min(last).saturating_sub(ahead);
         }
     }

@@ -57,7 +57,7 @@ impl SqliteStore {
     /// Opens a file, makes it where it is not there, and brings it to the newest version.
     ///
     /// # Errors
-    /// It cannot be opened or made, is no database, is one of something else, or is of a newer version.
+    /// It cannot be opened or made, may not be written, is no database, is one of something else, or is of a newer version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::opened(path.into(), None)
     }

@@ -76,7 +76,11 @@ const PAGES: u32 = 4096;
 
 /// Opens a file, makes it where it is not there, and brings it to the newest version.
 pub(super) fn open(path: &Path, name: &Name) -> Result<Connection, StoreError> {
-    let length = make(path).map_err(|error| StoreError::Unwritable { store: name.shared(), message: error.to_string() })?;
+    let unwritable = |message: String| StoreError::Unwritable { store: name.shared(), message };
+    let length = make(path).map_err(|error| unwritable(error.to_string()))?;
+    if !is_writable(path) {
+        return Err(unwritable("the file is read-only".to_owned()));
+    }
     if (1..SMALLEST).contains(&length) {
         return Err(name.corrupt("file is not a database".to_owned()));
     }
@@ -109,8 +113,12 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Returns whether SQLite can work on a file as usual: it creates others beside it.
 pub(super) fn may_be_written(path: &Path) -> bool {
-    let may = |path: &Path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok();
-    may(path) && may(folder_of(path))
+    is_writable(path) && access(folder_of(path), Access::READ_OK | Access::WRITE_OK).is_ok()
+}
+
+/// Returns whether a file may be written. One that says that it is read-only may not, also by a user who may write everything.
+fn is_writable(path: &Path) -> bool {
+    access(path, Access::READ_OK | Access::WRITE_OK).is_ok() && fs::metadata(path).is_ok_and(|file| !file.permissions().readonly())
 }
 
 /// Opens a connection to a file that may not be written. If SQLite would create files beside it to read it, the file is opened as immutable: no

@@ -64,7 +64,7 @@ fn a_subscriber_of_tracing_gets_live_spans() {
         spans.on_start(&moment(0));
         spans.on_node_enter(&moment(0), &"pay".into());
         spans.on_tool_call(&moment(0), &"k-1".into(), "till");
-        spans.on_tool_return(&moment(1), &"k-1".into(), "success");
+        spans.on_tool_return(&moment(1), &"k-1".into(), "success", None);
         spans.on_node_leave(&moment(1), &"pay".into());
         assert_eq!(subscriber.0.lock().unwrap().1, 1, "the session is open");
         spans.on_end(&moment(1), EndReason::Finished);

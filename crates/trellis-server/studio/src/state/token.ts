@@ -1,7 +1,7 @@
 /**
  * The token of the server: taken out of the address at once, kept as long as it lives.
  *
- * Any page may link here, with any token. So a token is tried before it is kept: none that the server does not know takes the place of one that it knows.
+ * Any page may link here, with any token. So a token is tried before it is kept, and none takes the place of one that the server knows.
  */
 
 import { signal } from "@preact/signals";
@@ -69,7 +69,7 @@ export async function takeToken(given: string): Promise<boolean> {
   return true;
 }
 
-/** Takes the token out of the address, where one is; else, or where the server does not know it, the one that was kept. */
+/** Takes the token out of the address, where one is and the server knows it; else the one that was kept, which also stays where the server knows it. */
 export async function takeTokenOfAddress(): Promise<void> {
   const written = location.hash.slice(1);
   const kept = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
@@ -79,7 +79,8 @@ export async function takeTokenOfAddress(): Promise<void> {
   }
   const { given, view } = read(written);
   history.replaceState(null, "", `#${view}`);
-  if (await takeToken(given)) return;
+  const isReplaced = kept === null || kept === given || !(await isKnown(kept));
+  if (isReplaced && (await takeToken(given))) return;
   token.value = kept ?? given;
   // Nothing is asked with a token that is not known: too many wrong ones are refused for that alone.
   isRefused.value = kept === null;

@@ -1,4 +1,4 @@
-//! `skills.execute` and `skills.restore`: backup, check, run, verify, and restoration (language 11.11, 11.12).
+//! `skills.check`, `skills.execute` and `skills.restore`: backup, check, run, verify, and restoration (language 11.10–11.12).
 //!
 //! Commands run as those of `process` do. Files are copied and restored on a thread that holds the lock of the workspace itself, so that a call that
 //! goes away cannot leave half of it behind.
@@ -29,9 +29,10 @@ use crate::binding::{
     },
 };
 
-/// A use of a skill that changes the workspace.
+/// A use of a skill by its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::binding::builtin) enum SkillOperation {
+    Check,
     Execute,
     Restore,
 }
@@ -39,6 +40,7 @@ pub(in crate::binding::builtin) enum SkillOperation {
 impl SkillOperation {
     pub(in crate::binding::builtin) fn named(name: &str) -> Option<Self> {
         match name {
+            "skills.check" => Some(Self::Check),
             "skills.execute" => Some(Self::Execute),
             "skills.restore" => Some(Self::Restore),
             _ => None,
@@ -66,11 +68,19 @@ impl SkillFailure {
     }
 }
 
+/// The part of a skill that a call carries out. Only a whole run leaves anything behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Check,
+    DryRun,
+    Whole,
+}
+
 /// A call as it is carried out: the card, its arguments and its time.
 struct SkillCall<'c> {
     card: &'c SkillCard,
     args: Mapping,
-    is_dry: bool,
+    extent: Extent,
     /// Time that its commands have together.
     time: Duration,
 }
@@ -88,6 +98,7 @@ impl SkillRunner {
     /// Carries a call out; its arguments were checked against the contract.
     pub(in crate::binding::builtin) async fn carry_out(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
         match self.operation {
+            SkillOperation::Check => self.check(job, args).await,
             SkillOperation::Execute => self.execute(job, args).await,
             SkillOperation::Restore => self.undo(job, args).await,
         }
@@ -101,17 +112,54 @@ impl SkillRunner {
             return missing.into_iter().collect();
         }
         let (cards, mut found) = self.library.cards();
-        for (path, card) in cards {
-            for command in [&card.check, &card.dry_run, &card.verify].into_iter().flatten().chain([&card.run]) {
-                let obstacles = self.process(&path, command).obstacles().into_iter();
-                found.extend(obstacles.map(|why| Obstacle {
-                    place: "folder".into(),
-                    message: format!("the card `{path}`: {}", why.message),
-                    ..why
-                }));
-            }
+        // `skills.execute` names the programs.
+        for (path, card) in cards.into_iter().filter(|_| self.operation == SkillOperation::Execute) {
+            found.extend(self.missing(&card).into_iter().map(|(_, why)| Obstacle {
+                place: "folder".into(),
+                message: format!("the card `{path}`: {}", why.message),
+                ..why
+            }));
         }
         found
+    }
+
+    /// Returns why programs of a skill would not start, each with the code of its stage.
+    fn missing(&self, card: &SkillCard) -> Vec<(&'static str, Obstacle)> {
+        let commands = [
+            ("check_failed", card.check.as_ref()),
+            ("execution_failed", Some(&card.run)),
+            ("execution_failed", card.dry_run.as_ref()),
+            ("verify_failed", card.verify.as_ref()),
+        ];
+        let obstacles = |command: &Vec<String>| self.process(&format!("{}.md", card.id), command).obstacles();
+        commands.into_iter().flat_map(|(code, command)| command.map(obstacles).into_iter().flatten().map(move |why| (code, why))).collect()
+    }
+
+    /// `skills.check`: says whether a skill would be carried out with these arguments, and else why not. The `check` of its card runs last, and the
+    /// declared paths are restored after it.
+    async fn check(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
+        let card = match self.card(args).await? {
+            Ok(card) => card,
+            Err(refusal) => return Ok(verdict(Some(refusal.code), vec![refusal.summary])),
+        };
+        let missing = self.missing(&card);
+        if let Some(&(code, _)) = missing.first() {
+            let problems = missing.iter().map(|(_, why)| format!("the skill `{}` cannot run: {}", card.id, why.message));
+            return Ok(verdict(Some(code), problems.collect()));
+        }
+        let args = arguments(args);
+        let problems = card.problems(&args);
+        if !problems.is_empty() {
+            return Ok(verdict(Some("inputs"), problems));
+        }
+        if card.check.is_none() {
+            return Ok(verdict(None, Vec::new()));
+        }
+        let call = SkillCall { card: &card, args, extent: Extent::Check, time: card.timeout };
+        let journal = RunJournal::new(&self.library.home, workspace::real(&self.library.workspace)?);
+        let result = self.run_once(job, &call, journal, Instant::now()).await?;
+        let said = |name| result.as_map().and_then(|fields| fields.get(name)).and_then(Value::as_str);
+        Ok(verdict(said("code"), said("code").and_then(|_| said("summary")).map(str::to_owned).into_iter().collect()))
     }
 
     async fn execute(&self, job: &Job<'_>, args: &Mapping) -> Result<Value, ToolError> {
@@ -126,8 +174,8 @@ impl SkillRunner {
             Ok(card) => card,
             Err(refusal) => return refused(refusal),
         };
-        let is_dry = text(args, "mode") == "dry_run";
-        if is_dry && !card.dry_run_supported {
+        let extent = if text(args, "mode") == "dry_run" { Extent::DryRun } else { Extent::Whole };
+        if extent == Extent::DryRun && !card.dry_run_supported {
             let why = format!("the skill `{}` has no dry run; its card says `dry_run_supported: true` where it has one", card.id);
             return refused(SkillFailure::new("inputs", why));
         }
@@ -139,14 +187,19 @@ impl SkillRunner {
             ));
         }
         let seconds = args.get("timeout").and_then(Value::as_f64).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let call = SkillCall { card: &card, args: arguments(args), is_dry, time: seconds.unwrap_or(card.timeout) };
+        let call = SkillCall { card: &card, args: arguments(args), extent, time: seconds.unwrap_or(card.timeout) };
+        self.run_once(job, &call, journal, began).await
+    }
+
+    /// Carries a call out, alone in its workspace.
+    async fn run_once(&self, job: &Job<'_>, call: &SkillCall<'_>, journal: RunJournal, began: Instant) -> Result<Value, ToolError> {
         let lock = Arc::new(job.within(WorkspaceLock::acquire(&self.library.workspace)).await?);
         // Another process may have had the same call meanwhile.
-        if let Some(result) = journal.result_of(key)? {
+        if let Some(result) = journal.result_of(&job.call.idempotency_key)? {
             return Ok(result);
         }
-        let run = self.begin(job, &call, journal, &lock).await?;
-        self.carry_through(job, &call, run, lock, began).await
+        let run = self.begin(job, call, journal, &lock).await?;
+        self.carry_through(job, call, run, lock, began).await
     }
 
     /// The card that a call means.
@@ -198,10 +251,10 @@ impl SkillRunner {
         let was_stopped = job.context.cancel().is_cancelled();
         let backup = run.name();
         let tool = job.tool().to_owned();
-        let is_dry = call.is_dry;
+        let is_whole = call.extent == Extent::Whole;
         held(&lock, move || {
             let result = match outcome {
-                Ok(summary) if !is_dry && !was_stopped => {
+                Ok(summary) if is_whole && !was_stopped => {
                     let result = success(summary, began, Some(&backup));
                     match run.finish(RunState::Done, Some(result.clone())) {
                         Ok(()) => return Ok(result),
@@ -229,20 +282,21 @@ impl SkillRunner {
     /// Runs check, run and verify in their order, within their time.
     async fn stages(&self, job: &Job<'_>, call: &SkillCall<'_>, backup: &Path) -> Result<String, SkillFailure> {
         let SkillCard { id, check, run, dry_run, verify, .. } = call.card;
-        let work = if call.is_dry { dry_run.as_ref().unwrap_or(run) } else { run };
-        let stages = [
-            ("check", check.as_ref(), "check_failed"),
-            ("run", Some(work), "execution_failed"),
-            // A dry run has nothing to show for itself.
-            ("verify", verify.as_ref().filter(|_| !call.is_dry), "verify_failed"),
-        ];
+        let (work, verify) = match call.extent {
+            Extent::Check => (None, None),
+            // It has nothing to show for itself.
+            Extent::DryRun => (Some(dry_run.as_ref().unwrap_or(run)), None),
+            Extent::Whole => (Some(run), verify.as_ref()),
+        };
+        let stages = [("check", check.as_ref(), "check_failed"), ("run", work, "execution_failed"), ("verify", verify, "verify_failed")];
+        let dry = if call.extent == Extent::Whole { "" } else { "1" };
         let until = Instant::now().checked_add(call.time);
         let of_tool = format!("`{}` ", job.tool());
         let mut summary = format!("the skill `{id}` is done");
         for (stage, command, code) in stages {
             let Some(command) = command.filter(|_| !job.context.cancel().is_cancelled()) else { continue };
             let mut process = self.process(&format!("{id}.md"), command);
-            process.env.insert("TRELLIS_DRY_RUN".to_owned(), if call.is_dry { "1".to_owned() } else { String::new() });
+            process.env.insert("TRELLIS_DRY_RUN".to_owned(), dry.to_owned());
             process.env.insert(MARK.to_owned(), backup.to_string_lossy().into_owned());
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let timeout = job.timeout.into_iter().chain(left).min();
@@ -339,6 +393,12 @@ fn summary_of(said: &Value) -> Option<String> {
         other => other.as_str().map_or_else(|| other.to_json(), str::to_owned),
     };
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The answer of `skills.check`.
+fn verdict(code: Option<&str>, problems: Vec<String>) -> Value {
+    let fields = [("valid", Value::Bool(problems.is_empty())), ("problems", Value::list(problems.into_iter().map(Value::text)))];
+    Value::map(fields.into_iter().chain(code.map(|code| ("code", Value::text(code)))))
 }
 
 fn success(summary: String, began: Instant, backup: Option<&str>) -> Value {

@@ -28,15 +28,11 @@ use crate::binding::{Obstacle, config::ConfigReader, kind::Site};
 /// Candidates where the call does not say.
 const TOP_K: u64 = 5;
 
-/// The least score of a candidate where the binding does not say.
-const LEAST: f64 = 0.3;
-
 /// A question about skills, which changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SkillQuestion {
     Search,
     Card,
-    Check,
 }
 
 impl SkillQuestion {
@@ -44,7 +40,6 @@ impl SkillQuestion {
         match name {
             "skills.search" => Some(Self::Search),
             "skills.card" => Some(Self::Card),
-            "skills.check" => Some(Self::Check),
             _ => None,
         }
     }
@@ -55,16 +50,16 @@ impl SkillQuestion {
 pub(super) struct SkillTool {
     question: SkillQuestion,
     library: SkillLibrary,
-    /// The least score of a candidate.
-    least: f64,
+    /// The least score of a candidate; without one, it must be meant.
+    least: Option<f64>,
 }
 
 impl SkillTool {
     pub(super) fn new(question: SkillQuestion, config: &BuiltinConfig, reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Self> {
         let library = SkillLibrary::new(config, reader, site)?;
-        let least = config.least.unwrap_or(LEAST);
-        if !(0.0..=1.0).contains(&least) {
-            reader.report("least", format!("`least` is {least}, and a score is from 0 to 1"), Some(format!("write one such as `{LEAST}`")));
+        let least = config.least;
+        if let Some(least) = least.filter(|least| !(0.0..=1.0).contains(least)) {
+            reader.report("least", format!("`least` is {least}, and a score is from 0 to 1"), Some("write one such as `0.3`".to_owned()));
             return None;
         }
         Some(Self { question, library, least })
@@ -80,9 +75,9 @@ impl SkillTool {
             else {
                 continue;
             };
-            let score = query.score(&card);
-            if score > 0.0 && score >= self.least {
-                found.push((score, card));
+            let fit = query.fit(&card);
+            if self.least.map_or(fit.is_meant, |least| fit.score > 0.0 && fit.score >= least) {
+                found.push((fit.score, card));
             }
         }
         found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
@@ -98,18 +93,6 @@ impl SkillTool {
         });
         Ok(Value::map([("candidates", Value::list(candidates))]))
     }
-
-    /// Says whether a skill would be carried out with these arguments, and else why not, as its execution would.
-    fn check(&self, id: &str, args: &Mapping) -> Result<Value, ToolError> {
-        let refusal = match self.library.find(id)? {
-            _ if self.library.is_blocked(id) => Some(("blocked", vec![SkillLibrary::refusal(id)])),
-            Err(why) => Some(("not_found", vec![why])),
-            Ok(card) => Some(("inputs", card.problems(args))).filter(|(_, problems)| !problems.is_empty()),
-        };
-        let (code, problems) = refusal.map_or((None, Vec::new()), |(code, problems)| (Some(code), problems));
-        let fields = [("valid", Value::Bool(problems.is_empty())), ("problems", Value::list(problems.into_iter().map(Value::text)))];
-        Ok(Value::map(fields.into_iter().chain(code.map(|code| ("code", Value::text(code))))))
-    }
 }
 
 impl Tool for SkillTool {
@@ -118,7 +101,6 @@ impl Tool for SkillTool {
         match self.question {
             SkillQuestion::Search => self.search(args),
             SkillQuestion::Card => Ok(self.library.find(id)?.map_err(|why| final_error("not_found", why))?.to_value()),
-            SkillQuestion::Check => self.check(id, &arguments(args)),
         }
     }
 

@@ -1,10 +1,18 @@
 //! Ranking: how well skills fit a query, by the words of it that tell something (language 11.10).
 //!
-//! In: the texts of a query and of a card. Out: a score from 0 to 1. It depends on nothing but the two, so that a bound means the same in a folder of
-//! two skills and of a thousand.
+//! In: the texts of a query and of a card. Out: a score from 0 to 1, and whether the query means the card. Both depend on nothing but the two, so that
+//! they mean the same in a folder of two skills and of a thousand.
+//!
+//! A query means a card that explains it: more than half of its telling words are the card's, or all telling words of the title, at least two, are in
+//! the query. A single word in common would let `break the ice` mean `Break things`.
 //!
 //! **Example.** Of `tidy the door logs`, `the` says nothing. A skill `Tidy the logs` has two of three words in its title, and the query has the whole
 //! title: (2/3 + 1) / 2 = 0.83.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -25,125 +33,38 @@ const MAX_ENDING: usize = 2;
 /// Words of a `reason`.
 const REASON_WORDS: usize = 24;
 
-/// Words that say nothing about what is wanted.
-const STOP_WORDS: &[&str] = &[
-    "a",
-    "about",
-    "all",
+/// The language whose function words never tell anything.
+const ENGLISH: &str = "en";
+
+/// English with Hindi, whose list has English words that tell something.
+const HINGLISH: &str = "hinglish";
+
+/// Function words of a text from which on it is in their language.
+const MIN_SPOKEN: usize = 2;
+
+/// Words of courtesy, and those of Korean that stand for others.
+const COURTESY: &[&str] = &[
     "also",
-    "am",
-    "an",
-    "and",
-    "any",
-    "anything",
-    "are",
-    "as",
-    "at",
-    "be",
-    "been",
-    "but",
-    "by",
-    "can",
     "could",
-    "did",
-    "do",
-    "does",
-    "doing",
-    "done",
-    "for",
-    "from",
     "get",
     "give",
-    "go",
-    "had",
-    "has",
-    "have",
-    "he",
     "hello",
     "help",
-    "her",
-    "here",
     "hey",
     "hi",
-    "him",
-    "his",
-    "how",
-    "i",
-    "if",
-    "in",
-    "into",
-    "is",
-    "it",
-    "its",
-    "just",
-    "know",
     "let",
     "like",
-    "make",
     "may",
-    "me",
     "might",
-    "more",
-    "most",
     "must",
-    "my",
     "need",
-    "no",
-    "not",
-    "now",
-    "of",
-    "off",
-    "on",
-    "one",
-    "or",
-    "our",
-    "out",
-    "over",
     "please",
-    "she",
-    "should",
-    "so",
-    "some",
-    "somebody",
-    "someone",
-    "something",
     "tell",
-    "than",
     "thanks",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "things",
-    "this",
-    "those",
-    "to",
-    "too",
-    "under",
-    "up",
     "us",
-    "very",
     "want",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "who",
-    "why",
-    "will",
-    "with",
     "would",
     "yes",
-    "you",
-    "your",
     "그",
     "그거",
     "그것",
@@ -173,27 +94,49 @@ const STOP_WORDS: &[&str] = &[
     "줘",
     "할",
     "해",
-    "해주세요",
     "해줘",
 ];
+
+/// Characters of Han that make no content word: pronouns, particles, words of questions and of courtesy.
+const FUNCTION_HAN: &str = "的了是在我你您他她它们們这這那哪谁誰什怎么麼吗嗎呢吧啊呀和与與或也都就很请請帮幫给給把被让讓为為";
+
+/// The function words of languages, in lower case and without accents.
+static FUNCTION_WORDS: LazyLock<BTreeMap<&str, BTreeSet<String>>> = LazyLock::new(|| {
+    let languages = stop_words::available_languages().iter().filter(|language| **language != HINGLISH);
+    languages.map(|&language| (language, stop_words::get(language).iter().flat_map(|word| words(word)).collect())).collect()
+});
 
 /// The words of a query that tell something, each once.
 #[derive(Debug)]
 pub(super) struct TellingWords(Vec<String>);
 
+/// The fit of a card to a query.
+#[derive(Debug)]
+pub(super) struct Fit {
+    /// From 0 to 1.
+    pub(super) score: f64,
+    /// True if the query means the card, and does not just share a word with it.
+    pub(super) is_meant: bool,
+}
+
 impl TellingWords {
     pub(super) fn of(text: &str) -> Self {
+        let words = words(text);
+        let languages = languages_of(&words);
+        let says_nothing = |word: &str| {
+            COURTESY.contains(&word) || word.chars().any(is_function_char) || languages.iter().any(|language| language.contains(word))
+        };
         let mut telling = Vec::new();
-        for word in words(text) {
-            if telling.len() < MAX_QUERY_WORDS && !STOP_WORDS.contains(&&*word) && !telling.contains(&word) {
+        for word in words {
+            if telling.len() < MAX_QUERY_WORDS && !says_nothing(&word) && !telling.contains(&word) {
                 telling.push(word);
             }
         }
         Self(telling)
     }
 
-    /// Returns how well a card fits: the share of the query that it has, or the mean of that and the share of its title that the query has.
-    pub(super) fn score(&self, card: &SkillCard) -> f64 {
+    /// Returns how well a card fits: the share of the query that it has, or, if the query has its whole title, the mean of that and 1.
+    pub(super) fn fit(&self, card: &SkillCard) -> Fit {
         let named: Vec<String> = [&card.id, &card.title].into_iter().chain(&card.tags).flat_map(|text| words(text)).collect();
         let text = words(&card.text);
         let is_in = |word: &str, words: &[String]| words.iter().any(|other| is_same(word, other));
@@ -206,11 +149,13 @@ impl TellingWords {
                 0.0
             }
         };
+        let weights: Vec<f64> = self.0.iter().map(weight).collect();
         let title = Self::of(&card.title).0;
-        let met = title.iter().filter(|other| self.0.iter().any(|word| is_same(word, other))).count();
-        let of_query = share(self.0.iter().map(weight).sum(), self.0.len());
-        let of_title = share(count(met), title.len());
-        (of_query.max((of_query + of_title) / 2.0) * 10_000.0).round() / 10_000.0
+        let has_title = title.len() > 1 && title.iter().all(|other| self.0.iter().any(|word| is_same(word, other)));
+        let share = if weights.is_empty() { 0.0 } else { weights.iter().sum::<f64>() / count(weights.len()) };
+        let score = if has_title { f64::midpoint(share, 1.0) } else { share };
+        let explained = weights.iter().filter(|weight| **weight > 0.0).count();
+        Fit { score: (score * 10_000.0).round() / 10_000.0, is_meant: has_title || 2 * explained > weights.len() }
     }
 
     /// Returns the line of a card that has most of the words, cut to a few.
@@ -228,12 +173,20 @@ impl TellingWords {
     }
 }
 
-fn share(of: f64, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { of / count(whole) }
-}
-
 fn count(of: usize) -> f64 {
     f64::from(u32::try_from(of).unwrap_or(u32::MAX))
+}
+
+/// Returns the function words of the languages that a text is in: those with most of its words, and English.
+fn languages_of(words: &[String]) -> Vec<&'static BTreeSet<String>> {
+    let met = |language: &BTreeSet<String>| words.iter().filter(|word| language.contains(*word)).count();
+    let most = FUNCTION_WORDS.values().map(met).max().unwrap_or_default().max(MIN_SPOKEN);
+    FUNCTION_WORDS.iter().filter(|(name, language)| **name == ENGLISH || met(language) == most).map(|(_, language)| language).collect()
+}
+
+/// Returns whether a character makes a pair of characters say nothing. Hiragana writes endings and particles.
+fn is_function_char(char: char) -> bool {
+    ('\u{3041}'..='\u{309f}').contains(&char) || FUNCTION_HAN.contains(char)
 }
 
 /// Returns whether a word of a query means one of a card: it begins it, or has only an ending more. A word of Korean carries its particles, so that two
@@ -283,7 +236,11 @@ mod tests {
     }
 
     fn score(query: &str, card: &SkillCard) -> f64 {
-        TellingWords::of(query).score(card)
+        TellingWords::of(query).fit(card).score
+    }
+
+    fn is_meant(query: &str, card: &SkillCard) -> bool {
+        TellingWords::of(query).fit(card).is_meant
     }
 
     #[test]
@@ -293,6 +250,49 @@ mod tests {
             assert!(score(query, &breaks) < 0.01, "{query}: {}", score(query, &breaks));
         }
         assert!(score("break some things", &breaks) > 0.9);
+    }
+
+    #[test]
+    fn function_words_say_nothing_in_any_language() {
+        for (text, queries) in [
+            ("Das ist eine Sache, die alles loescht.", ["das ist die", "was ist das eine", "wie ist das wetter und die sache"]),
+            ("C'est une chose qui est là pour tout effacer.", ["qu'est-ce que c'est", "qui est là pour moi", "est-ce pour une fête"]),
+            ("Es una cosa que lo borra todo para que no quede nada.", ["que es lo que no", "para que es todo", "que es una fiesta"]),
+            ("È una cosa che non fa più di quello.", ["che è di quello", "non è una festa", "di che è"]),
+            ("Isto é uma coisa que não se faz com eles.", ["o que é isto", "que não é com eles", "é uma festa"]),
+            ("Dit is een ding dat alles van ons wist.", ["wat is dit van ons", "dat is een feest", "is dit een"]),
+            ("То, что у нас всё и не было.", ["что у нас было", "не то что было", "у нас праздник"]),
+            ("Det är en sak som inte var för alla.", ["vad är det för en", "som det inte var", "det är en fest"]),
+            ("Bu çok şey için ve daha ne kadar.", ["bu ne için", "ve daha çok", "ne için bu"]),
+            ("这是我们在这里的东西。", ["这是什么", "我们在这里吗", "你在哪里"]),
+            ("これはすべてを消すものです。", ["これは何ですか", "それはすごいですね", "です"]),
+        ] {
+            let skill = card("x", "Zap", text);
+            for query in queries {
+                assert!(!is_meant(query, &skill), "{query}: {:?} {:?}", TellingWords::of(query), TellingWords::of(query).fit(&skill));
+            }
+        }
+        // A word that another language uses as one of these still tells something.
+        assert!(is_meant("cat", &card("cat", "Feed the cat", "")) && is_meant("die cutting", &card("die", "Die cutting", "")));
+    }
+
+    #[test]
+    fn a_word_in_common_is_no_wish() {
+        let breaks = card("break_things", "Break things", "A drill: it breaks what it finds, and the rest is restored.");
+        let counts = card("count_words", "Count words", "Counts the words of all logs.");
+        let tidy = card("tidy_logs", "Tidy the logs", "Moves each file that is older than a week to the archive.");
+        for query in ["please break the ice at the party tomorrow evening", "break the ice", "a broken heart breaks twice"] {
+            assert!(!is_meant(query, &breaks), "{query}");
+        }
+        assert!(!is_meant("how many words are there in my long letter to grandma", &counts));
+        assert!(!is_meant("Wie viele Wörter hat mein Brief an Oma, words?", &counts));
+        assert!(!is_meant("tidy my kitchen", &tidy) && !is_meant("tidy the kitchen before the guests come", &tidy));
+        let long = "Our disk is full since the controller of the door writes far too many logs every night, so tidy them";
+        for (query, skill) in
+            [("break some things", &breaks), ("count all words", &counts), ("tidy the door logs", &tidy), ("archive", &tidy), (long, &tidy)]
+        {
+            assert!(is_meant(query, skill), "{query}");
+        }
     }
 
     #[test]
@@ -311,6 +311,10 @@ mod tests {
         let korean = card("tidy", "로그 정리", "오래된 로그를 보관함으로 옮깁니다.");
         assert_eq!(score("로그를 정리해 줘", &korean), 1.0, "particles and endings");
         assert_eq!(score("날씨 알려", &korean), 0.0);
+        let japanese = card("tidy", "ログの整理", "古いログを移します。");
+        assert!(is_meant("ログを整理してください", &japanese) && !is_meant("天気はどうですか", &japanese));
+        let german = card("tidy", "Protokolle aufräumen", "Verschiebt alte Protokolle.");
+        assert!(is_meant("bitte die Protokolle aufräumen", &german) && !is_meant("bitte die Küche aufräumen", &german));
         let chinese = card("tidy", "整理日志", "把旧日志移到归档。");
         assert!(score("请帮我整理日志", &chinese) > 0.7, "{}", score("请帮我整理日志", &chinese));
         assert_eq!(score("天气怎么样", &chinese), 0.0);

@@ -115,12 +115,12 @@ fn a_card_is_looked_up_among_files_and_its_inputs_are_checked() {
         let error = shop.ask(SkillQuestion::Card, &format!(r#"{{"skill_id": "{id}"}}"#)).unwrap_err();
         assert!(error.code == Some(Value::text("not_found")) && error.is_final, "{id}: {error:?}");
     }
-    let unknown = shop.ask(SkillQuestion::Check, r#"{"skill_id": "tidy_log"}"#).unwrap().to_json();
+    let unknown = shop.check(r#"{"skill_id": "tidy_log"}"#);
     assert_eq!(unknown, r#"{"code":"not_found","problems":["there is no skill `tidy_log`; did you mean `tidy_logs`?"],"valid":false}"#);
     let error = shop.ask(SkillQuestion::Card, r#"{"skill_id": "bad"}"#).unwrap_err();
     assert_eq!(error.message, "the card of the skill `bad` has mistakes: it has no `run`");
 
-    let check = |args: &str| shop.ask(SkillQuestion::Check, &format!(r#"{{"skill_id": "tidy_logs", "args": {args}}}"#)).unwrap().to_json();
+    let check = |args: &str| shop.check(&format!(r#"{{"skill_id": "tidy_logs", "args": {args}}}"#));
     assert_eq!(check(r#"{"days": 3}"#), r#"{"problems":[],"valid":true}"#);
     assert!(check(r#"{"days": "x"}"#).contains(r#"{"code":"inputs""#) && check(r#"{"days": "x"}"#).contains("`days` must"));
     assert!(check("{}").contains("days"));
@@ -141,7 +141,7 @@ fn what_is_blocked_or_fits_too_little_is_no_candidate() {
     assert!(search(&shop, "the weather in the notes of Oslo").contains("count_words"));
     let shop = shop.with(r#"{"workspace": "work", "block": ["tidy_*"]}"#);
     assert_eq!(search(&shop, "tidy the logs"), nothing);
-    let checked = shop.ask(SkillQuestion::Check, r#"{"skill_id": "tidy_logs", "args": {"days": 3}}"#).unwrap().to_json();
+    let checked = shop.check(r#"{"skill_id": "tidy_logs", "args": {"days": 3}}"#);
     assert_eq!(checked, r#"{"code":"blocked","problems":["the skill `tidy_logs` is blocked here"],"valid":false}"#);
 }
 

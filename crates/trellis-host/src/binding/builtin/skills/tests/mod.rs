@@ -82,6 +82,11 @@ impl Shop {
         tool.call(Request { args: &mapping(args), key: &key, stop: &stop })
     }
 
+    /// The answer of `skills.check`, as JSON.
+    pub(super) fn check(&self, args: &str) -> String {
+        self.call(SkillOperation::Check, "check", args, &Cancel::new()).unwrap().to_json()
+    }
+
     pub(super) fn execute(&self, key: &str, args: &str) -> Value {
         self.attempt(key, args, &Cancel::new()).unwrap()
     }

@@ -50,6 +50,35 @@ verify: [sh, -c, 'test ! -e logs/1 && echo verify >>made']"#,
     assert_eq!(fs::read_to_string(shop.work().join("made")).unwrap().lines().count(), 3);
 }
 
+// language 11.10
+#[test]
+fn a_doomed_skill_is_known_before_it_runs() {
+    for (keys, expected) in [
+        ("run: [sh]", r#"{"problems":[],"valid":true}"#),
+        ("check: [sh, -c, 'test -f logs/1']\nrun: [sh]", r#"{"problems":[],"valid":true}"#),
+        ("check: [sh, -c, 'exit 1']\nrun: [sh]", r#""code":"check_failed","problems":["`check` of the skill `s`"#),
+        ("check: [sh, -c, 'rm -r logs; echo no logs >&2; exit 1']\nrun: [sh]", r#""code":"check_failed","problems":["no logs"]"#),
+        ("check: [sh, -c, 'exec sleep 600']\nrun: [sh]\ntimeout: 100ms", r#""code":"timed_out""#),
+        ("check: [./bin/not_there]\nrun: [sh]", r#""code":"check_failed","problems":["the skill `s` cannot run: "#),
+        ("run: [./bin/not_there]", r#""code":"execution_failed","problems":["the skill `s` cannot run: "#),
+        ("run: [no-such-command-here]", "`no-such-command-here` is not on the PATH"),
+        ("run: [sh]\ndry_run: [./bin/not_there]", r#""code":"execution_failed""#),
+        ("run: [sh]\nverify: [./bin/not_there]", r#""code":"verify_failed""#),
+        // Nobody could mend that by other inputs.
+        ("run: [./bin/not_there]\nrequired_inputs: { required: [n] }", r#""code":"execution_failed""#),
+    ] {
+        let shop = shop(keys);
+        let before = shop.picture();
+        let checked = shop.check(r#"{"skill_id": "s"}"#);
+        assert!(checked.contains(expected.trim_start_matches('{').trim_end_matches('}')), "{keys}: {checked}");
+        assert_eq!(shop.picture(), before, "{keys}");
+    }
+    let shop = shop("check: [sh, -c, 'echo \"$TRELLIS_DRY_RUN\" >made; touch logs/3']\nrun: [sh]");
+    let before = shop.picture();
+    assert_eq!(shop.check(r#"{"skill_id": "s"}"#), r#"{"problems":[],"valid":true}"#);
+    assert_eq!((shop.picture(), shop.states()), (before, vec!["restored".to_owned()]), "what it changes comes back");
+}
+
 #[test]
 fn each_failure_has_its_code_and_leaves_no_trace() {
     let fails = "[sh, -c, 'echo no >&2; echo x >made; rm -r logs; exit 3']";
