@@ -207,16 +207,18 @@ impl Sessions {
     /// Goes to the question that an answer is for: loads the session where it is not in memory, and lets time pass that has passed.
     async fn arrive(&self, slot: &Slot) -> Result<AskedAtSend, SendError> {
         let is_loaded = self.awake(slot).await?;
-        let now = self.now();
+        let (now, mut is_fresh) = (self.now(), is_loaded);
         let question = slot.place.locked().running_mut().map_or_else(AskedAtSend::default, |running| {
+            // It may have been loaded for a result that was refused, and has not come to rest since.
+            is_fresh |= running.stop.is_none();
             let question = AskedAtSend::of(running, now);
             if is_loaded && question.asked.is_some() {
                 // Whoever answers a question has seen it.
                 running.session.was_heard();
             }
-            if is_loaded { question.looked(running) } else { question }
+            if is_fresh { question.looked(running) } else { question }
         });
-        if is_loaded || question.is_over {
+        if is_fresh || question.is_over {
             let turn = self.onward(slot).await?;
             self.unsay(slot, turn);
         }

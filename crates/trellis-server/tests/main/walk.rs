@@ -219,8 +219,9 @@ async fn a_call_that_an_interceptor_holds_is_listed_and_decided_as_any_other_als
     let item = other.get("/api/approvals").await.json()["items"][0].clone();
     assert_eq!((&item["call"]["id"], &item["ask"]), (&json!(call), &json!("More than usual?")), "{item}");
     assert_eq!(item["why"]["source"], "interceptor", "{item}");
+    let result = json!({ "tool_result": { "id": call, "result": 1 } });
+    assert_eq!(other.post("/api/sessions/ana/turns", result).await.code(), "not-yours");
     let approved = other.post(&format!("/api/sessions/ana/approvals/{call}"), json!({ "decision": "approve" })).await;
-    assert_eq!(approved.status, 200, "{approved:?}");
     assert_eq!(approved.stop(), "CALL_TOOL", "{approved:?}");
 }
 
