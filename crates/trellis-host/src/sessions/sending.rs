@@ -83,7 +83,7 @@ impl RunningSession {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
-                Ok(Next::Call(call)) => self.session.held(None, &call).and_then(|held| held.due),
+                Ok(Next::Call(call)) => self.session.held_call(None, &call).and_then(|held| held.due),
                 _ => None,
             },
         };
