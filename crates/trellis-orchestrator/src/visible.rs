@@ -80,7 +80,7 @@ mod tests {
 
     // orchestrator 6.2: what an approver reads is what runs
     #[test]
-    fn what_nobody_sees_is_write_out() {
+    fn what_nobody_sees_is_written_out() {
         assert_eq!(visible("a\u{a0}b\u{200b}c\u{202e}d\ne\tf"), "a\\u00a0b\\u200bc\\u202ed\ne\tf");
         assert_eq!(visible_line("a\nb\u{1b}[2J"), "a\\u000ab\\u001b[2J");
         assert_eq!(visible("\u{e0041}"), "\\udb40\\udc41");

@@ -40,10 +40,13 @@ const FILES: [(&str, &str, &str); 3] = [
     ("a node that shows what nothing sets", "zz_other.md", "---\nto: start\n---\n{{ zz_never }}\n"),
 ];
 
-/// A file whose `to` has its last letter twice.
+/// A file whose `to` has its last letter twice. A slip of `rollback` loses the only way to what comes after it, so what is there is not looked at.
 fn misspelt(text: &str) -> Option<String> {
     let at = text.find("\nto: ")? + 1;
     let end = at + text[at..].find('\n')?;
+    if text[at..end].ends_with(" rollback") {
+        return None;
+    }
     let last = text[at..end].chars().next_back().filter(|last| last.is_ascii_alphabetic())?;
     Some(format!("{}{last}{}", &text[..end], &text[end..]))
 }

@@ -16,11 +16,11 @@ const FENCE: &str = "```";
 /// # Errors
 /// It is neither.
 pub fn read_json(text: &str) -> Result<Value, JsonError> {
-    Value::from_json(text).or_else(|error| fenced(text).map_or(Err(error), Value::from_json))
+    Value::from_json(text).or_else(|error| inside_fence(text).map_or(Err(error), Value::from_json))
 }
 
 /// Returns what stands between the first and the last fence of a text, without the name of its language.
-fn fenced(text: &str) -> Option<&str> {
+fn inside_fence(text: &str) -> Option<&str> {
     let (block, _) = text.split_once(FENCE)?.1.rsplit_once(FENCE)?;
     let below = block.split_once('\n').filter(|(info, _)| !info.contains(['{', '[', '"']));
     Some(below.map_or_else(|| block.trim_start_matches(char::is_alphanumeric), |(_, below)| below))

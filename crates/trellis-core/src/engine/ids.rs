@@ -101,13 +101,13 @@ mod tests {
         assert_eq!(charge(&state(Some("shop"), "s", 3)).as_str(), "7b15182d1c39d16fff6372c573fb7186");
     }
 
-    fn seeded(seed: &str) -> State {
+    fn state_of(seed: &str) -> State {
         State { seed: Some(seed.into()), ..state(Some("shop"), "s", 3) }
     }
 
     #[test]
     fn keys_of_two_starts_differ_and_never_change() {
-        let (one, other) = (seeded("9f86d081884c7d65"), seeded("9f86d081884c7d66"));
+        let (one, other) = (state_of("9f86d081884c7d65"), state_of("9f86d081884c7d66"));
         let whole = charge(&one);
         assert_eq!(whole.as_str(), "756c0d066c2c3bbaa458c79061611c29");
         assert_eq!(below(&one, &whole, "undo", "refund").as_str(), "3d499e79ea7888abf1e03aef36681488");
@@ -134,7 +134,7 @@ mod tests {
             key(&here, &"pay".into(), &CallRole::Do, "refund"),
             below(&here, &base, "branch", "a"),
             item(&base, 0),
-            charge(&seeded("9f")),
+            charge(&state_of("9f")),
         ];
         assert!(others.iter().all(|other| *other != base));
     }

@@ -46,7 +46,7 @@ impl PendingApproval {
     /// The calls of a session that wait for an approval: the pending one, or its open parts.
     fn of(session: &Session, graph: &Arc<str>) -> Vec<Self> {
         let held = |child: Option<&SessionId>, call: Call| {
-            let HeldCall { call, due } = session.held(child, &call)?;
+            let HeldCall { call, due } = session.held_call(child, &call)?;
             let asked = session.asked_at(child, &call);
             let why = session.here_in(child).and_then(|here| here.rulings.get(&call.idempotency_key)).cloned();
             let (child, graph, seq) = (child.cloned(), Arc::clone(graph), session.journal().next_seq());

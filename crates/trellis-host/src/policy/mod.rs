@@ -167,7 +167,7 @@ impl Decided {
     }
 
     /// Returns the decision by which a call waits on these terms: what a policy decided before stays beside them.
-    pub(crate) fn held(before: Option<Self>, hold: HoldTerms) -> Self {
+    pub(crate) fn wait_on(before: Option<Self>, hold: HoldTerms) -> Self {
         let asks = before.filter(|before| before.decision == Decision::Ask);
         let note = || hold.ask.clone().unwrap_or_else(|| "an interceptor holds the call".into());
         let decided = asks.unwrap_or_else(|| Self::new(Decision::Ask, DecisionSource::Interceptor).note(note()));

@@ -23,7 +23,7 @@ pub struct HeldCall {
 
 impl Session {
     /// Returns a call that waits for an approval that was not given: its graph asks for one, or a policy or an interceptor decided so.
-    pub fn held(&self, child: Option<&SessionId>, call: &Call) -> Option<HeldCall> {
+    pub fn held_call(&self, child: Option<&SessionId>, call: &Call) -> Option<HeldCall> {
         let here = self.here.of_child(child).filter(|here| here.is_held_for_approval(call))?;
         let ruling = here.rulings.get(&call.idempotency_key).filter(|ruling| ruling.decision == Decision::Ask);
         let of_graph = call.approve.as_ref().and_then(|approval| approval.expires);
@@ -44,7 +44,7 @@ impl Session {
         if before.as_ref().is_some_and(|before| before.hold.is_some()) {
             return None;
         }
-        let decided = Decided::held(before, hold);
+        let decided = Decided::wait_on(before, hold);
         self.decide(child, call.idempotency_key.clone(), decided.clone());
         Some(decided)
     }

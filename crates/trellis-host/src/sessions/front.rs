@@ -258,7 +258,7 @@ impl Advance<'_> {
     fn parts(&mut self, child: Option<&SessionId>, whole: &Call, open: Vec<Call>) -> Result<(), SendError> {
         let session = &self.running.session;
         let asked = session.asked_at(child, whole);
-        let is_held = session.held(child, whole).is_some() && !self.sessions.policy.approve_all;
+        let is_held = session.held_call(child, whole).is_some() && !self.sessions.policy.approve_all;
         if is_held || whole.delay > 0 && asked > self.now {
             let begins = if whole.delay > 0 { asked } else { 0 };
             self.need(child, &whole.node, NeedKind::Call { call: Arc::clone(whole), whole: None, begins });

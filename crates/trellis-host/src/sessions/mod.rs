@@ -126,7 +126,7 @@ pub struct Sessions {
     current: RwLock<Current>,
     policy: Policy,
     clock: Clock,
-    /// What the keys of calls of a new session derive from.
+    /// Draws the number from which the keys of calls of a new session derive.
     draw: fn() -> Result<Option<KeySeed>, NoRandom>,
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: Arc<RwLock<Vec<observing::Observer>>>,

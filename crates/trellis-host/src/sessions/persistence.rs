@@ -243,7 +243,7 @@ impl Sessions {
         let session = &running.session;
         let asked = session.asked_at(child, call);
         let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
-        if let Some(held) = session.held(child, call).filter(|_| !self.policy.approve_all) {
+        if let Some(held) = session.held_call(child, call).filter(|_| !self.policy.approve_all) {
             return held.due;
         }
         let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;

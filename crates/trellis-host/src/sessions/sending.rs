@@ -83,7 +83,7 @@ impl RunningSession {
             Some(_) => self.due(),
             None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
                 Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
-                Ok(Next::Call(call)) => self.session.held(None, &call).and_then(|held| held.due),
+                Ok(Next::Call(call)) => self.session.held_call(None, &call).and_then(|held| held.due),
                 _ => None,
             },
         };
@@ -207,16 +207,18 @@ impl Sessions {
     /// Goes to the question that an answer is for: loads the session where it is not in memory, and lets time pass that has passed.
     async fn arrive(&self, slot: &Slot) -> Result<AskedAtSend, SendError> {
         let is_loaded = self.awake(slot).await?;
-        let now = self.now();
+        let (now, mut is_fresh) = (self.now(), is_loaded);
         let question = slot.place.locked().running_mut().map_or_else(AskedAtSend::default, |running| {
+            // It may have been loaded for a result that was refused, and has not come to rest since.
+            is_fresh |= running.stop.is_none();
             let question = AskedAtSend::of(running, now);
             if is_loaded && question.asked.is_some() {
                 // Whoever answers a question has seen it.
                 running.session.was_heard();
             }
-            if is_loaded { question.looked(running) } else { question }
+            if is_fresh { question.looked(running) } else { question }
         });
-        if is_loaded || question.is_over {
+        if is_fresh || question.is_over {
             let turn = self.onward(slot).await?;
             self.unsay(slot, turn);
         }

@@ -151,7 +151,7 @@ impl Sessions {
                 return Ok(());
             }
             Next::Call(call) => vec![call],
-            Next::Parts { whole, .. } if session.held(child, &whole).is_some() && !self.policy.approve_all => vec![whole],
+            Next::Parts { whole, .. } if session.held_call(child, &whole).is_some() && !self.policy.approve_all => vec![whole],
             Next::Parts { open, .. } => open,
         };
         for call in calls {
@@ -174,7 +174,7 @@ impl Sessions {
         if call.delay > 0 && asked > self.now() && here.state.status != Status::Terminated {
             return Stop::Sleeping { node, until: asked };
         }
-        if let Some(HeldCall { call, due }) = session.held(child, &call).filter(|_| !self.policy.approve_all) {
+        if let Some(HeldCall { call, due }) = session.held_call(child, &call).filter(|_| !self.policy.approve_all) {
             return Stop::Approve { call, due };
         }
         let is_child = matches!(call.kind, CallKind::Graph(_)) && !self.policy.answers_graphs;

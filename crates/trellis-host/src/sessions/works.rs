@@ -290,7 +290,7 @@ impl Sessions {
             if let Some(decided) = terms.and_then(|terms| running.session.hold(child, call, terms)) {
                 running.tell(child, SessionEvent::Ruled(Arc::clone(call), Arc::new(decided)));
             }
-            Ok(running.session.held(child, call))
+            Ok(running.session.held_call(child, call))
         })?;
         let Some(HeldCall { call, due }) = held else { return Ok(None) };
         if due.is_some_and(|due| due <= self.now()) {

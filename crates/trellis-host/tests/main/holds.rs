@@ -55,7 +55,7 @@ fn holding(sessions: Sessions) -> Sessions {
     })
 }
 
-fn stored(stage: &Stage, store: &Arc<impl SessionStore + 'static>, now: u64) -> Sessions {
+fn open(stage: &Stage, store: &Arc<impl SessionStore + 'static>, now: u64) -> Sessions {
     stage.sessions().clock(Clock::fixed(now)).store(Arc::clone(store) as Arc<dyn SessionStore>, "graph")
 }
 
@@ -78,10 +78,10 @@ fn a_held_call_is_seen_by_every_process_and_runs_once_when_it_is_approved() {
     let ((stage, made), store) = (charging(), Arc::new(MemoryStore::new()));
     run(async {
         let asked = (Some("More than allowed?"), Some(1000 + 15 * MINUTE));
-        let turn = holding(stored(&stage, &store, 1000)).start(Start::default()).await.unwrap();
+        let turn = holding(open(&stage, &store, 1000)).start(Start::default()).await.unwrap();
         assert_eq!(question(&turn), asked);
         // A process that has no such interceptor shows the same, and does not run it.
-        let other = stored(&stage, &store, 1000 + MINUTE);
+        let other = open(&stage, &store, 1000 + MINUTE);
         assert_eq!(question(&other.view(&id()).await.unwrap()), asked);
         assert_eq!(question(&other.resume(&id()).await.unwrap()), asked);
         let engine = stage.engine();
@@ -91,7 +91,7 @@ fn a_held_call_is_seen_by_every_process_and_runs_once_when_it_is_approved() {
         assert_eq!((all.len(), all[0].due, all[0].why.as_ref().unwrap().source), (1, asked.1, DecisionSource::Interceptor));
         operator.approve(&id(), None).await.unwrap();
         assert_eq!(made.load(Ordering::Relaxed), 0);
-        assert_eq!(output(&holding(stored(&stage, &store, 1000 + MINUTE)).resume(&id()).await.unwrap()), Value::Int(7));
+        assert_eq!(output(&holding(open(&stage, &store, 1000 + MINUTE)).resume(&id()).await.unwrap()), Value::Int(7));
         assert_eq!(made.load(Ordering::Relaxed), 1);
     });
 }
@@ -100,11 +100,11 @@ fn a_held_call_is_seen_by_every_process_and_runs_once_when_it_is_approved() {
 fn a_held_call_is_denied_when_nobody_decides_in_time() {
     let ((stage, made), store) = (charging(), Arc::new(MemoryStore::new()));
     run(async {
-        holding(stored(&stage, &store, 1000)).start(Start::default()).await.unwrap();
+        holding(open(&stage, &store, 1000)).start(Start::default()).await.unwrap();
         // The time of the verdict counts, however late the session is taken up.
-        let early = holding(stored(&stage, &store, 1000 + 14 * MINUTE)).resume(&id()).await.unwrap();
+        let early = holding(open(&stage, &store, 1000 + 14 * MINUTE)).resume(&id()).await.unwrap();
         assert_eq!(question(&early).1, Some(1000 + 15 * MINUTE));
-        let late = stored(&stage, &store, 1000 + 15 * MINUTE).resume(&id()).await.unwrap();
+        let late = open(&stage, &store, 1000 + 15 * MINUTE).resume(&id()).await.unwrap();
         assert_eq!(output(&late), Value::text("the approval expired"));
         assert_eq!(made.load(Ordering::Relaxed), 0);
     });
@@ -116,7 +116,7 @@ fn a_held_call_that_could_not_be_stored_is_told_again() {
     run(async {
         let (full, told) = (Arc::clone(&store), Arc::new(AtomicUsize::new(0)));
         let telling = Arc::clone(&told);
-        let sessions = stored(&stage, &store, 1000).interceptor(move |_: Intercepted<'_>| {
+        let sessions = open(&stage, &store, 1000).interceptor(move |_: Intercepted<'_>| {
             full.is_full.store(telling.fetch_add(1, Ordering::Relaxed) == 0, Ordering::Relaxed);
             Verdict::hold()
         });

@@ -1,4 +1,4 @@
-//! What would go wrong in silence is said.
+//! Trouble that would otherwise be silent: each says what is wrong.
 
 use std::sync::{Arc, Mutex};
 

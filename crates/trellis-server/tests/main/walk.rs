@@ -222,7 +222,7 @@ async fn a_call_that_an_interceptor_holds_is_listed_and_decided_as_any_other_als
     let result = json!({ "tool_result": { "id": call, "result": 1 } });
     assert_eq!(other.post("/api/sessions/ana/turns", result).await.code(), "not-yours");
     let approved = other.post(&format!("/api/sessions/ana/approvals/{call}"), json!({ "decision": "approve" })).await;
-    assert_eq!(approved.stop(), "CALL_TOOL");
+    assert_eq!(approved.stop(), "CALL_TOOL", "{approved:?}");
 }
 
 // `docs/serve.md#routes`: what was decided about a call is told also while another one is held

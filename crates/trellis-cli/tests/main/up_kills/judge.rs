@@ -60,8 +60,8 @@ fn dead_letters(shop: &Shop) -> Vec<(String, String)> {
     rows.map(Result::unwrap).collect()
 }
 
-/// Checks that the notes of the tools are there. A command that was cut off may have run again; a line of the memory stands there once, since its
-/// call has a key.
+/// Checks that the notes of the tools are there. A command that was cut off is not run again by itself, so that it may have left nothing, and its thread
+/// is told; a line of the memory stands there once, since its call has a key.
 fn notes(shop: &Shop, verdict: &mut Verdict) {
     let workspace = shop.sandbox.path().join("workspace");
     let days = fs::read_dir(workspace.join("memory")).unwrap().flatten().map(|entry| entry.path());
@@ -73,7 +73,10 @@ fn notes(shop: &Shop, verdict: &mut Verdict) {
             Wish::Command => ran.lines().filter(|line| *line == posted.number.to_string()).count(),
             Wish::Answer | Wish::Refuse => continue,
         };
+        let is_told =
+            || shop.provider.sent().iter().any(|message| message.thread == Some(posted.root) && message.text.contains("was cut off"));
         match times {
+            0 if Wish::of(posted.number) == Wish::Command && is_told() => {}
             0 => verdict.flaws.push(format!("number {}: its tool left nothing", posted.number)),
             2.. if Wish::of(posted.number) == Wish::Remember => {
                 verdict.flaws.push(format!("number {}: noted {times} times", posted.number));

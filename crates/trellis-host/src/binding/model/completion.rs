@@ -241,7 +241,8 @@ mod tests {
         assert_eq!(answer(r#" {"a":[1]} "#).unwrap().to_json(), r#"{"a":[1]}"#);
         assert_eq!(answer("```json\n{\"a\":1}\n```").unwrap().to_json(), r#"{"a":1}"#);
         assert_eq!(answer("```\n3```").unwrap().to_json(), "3");
-        for broken in ["", "I think so.", r#"{"a":"#, "```json\nno\n```", "Here: ```json\n{}\n```"] {
+        assert_eq!(answer("Here: ```json\n{}\n``` Done.").unwrap().to_json(), "{}");
+        for broken in ["", "I think so.", r#"{"a":"#, "```json\nno\n```", "Here: ```json\n{}\n``` or ```json\n[]\n```"] {
             let error = answer(broken).unwrap_err();
             assert_eq!((error.code, error.is_final), (Some("malformed_json".into()), false), "{broken}");
         }
