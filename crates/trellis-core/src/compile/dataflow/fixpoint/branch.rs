@@ -18,7 +18,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         if self.tainted[point.index()] {
             let nothing = Env::open(self.tables.keys.room());
-            cfg::neighbours(self.program, point, |_| true, &mut |to| now.onward.push((to, nothing.clone())));
+            cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
         self.count(point_ops, &mut incoming);
