@@ -65,7 +65,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
             for edge in reply.edges.clone() {
                 let Guard::Predicate(index, _) = program.edges[edge as usize].when else { continue };
                 let keys = &program.predicates[index as usize].keys;
-                let Some(env) = Some(keys).filter(|keys| !keys.is_empty()).and_then(|_| analysis.reply_at(point, on, &mut |_, _| {}))
+                let Some(env) = Some(keys).filter(|keys| !keys.is_empty()).and_then(|_| analysis.reply_at(point, on, &mut |_| {}))
                 else {
                     continue;
                 };
