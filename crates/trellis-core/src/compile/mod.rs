@@ -277,6 +277,8 @@ fn lower_all<'d>(
     // An unreadable part might set any name.
     if !unread {
         lowering.unknown_predicates(lowered.bare_names());
+    }
+    if files.frame.found.is_empty() {
         lowering.unset_keys(lowered.guarded_names());
     }
     lowering.found.extend(lowering.tools.shadowed());

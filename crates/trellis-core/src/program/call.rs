@@ -8,8 +8,7 @@ use crate::{
     diagnostic::Place,
     language::{Effect, OnBranchError, Retry},
     path::KeyPath,
-    schema::Schema,
-    span::Spanned,
+    schema::{Schema, SchemaWord},
     template::{Shape, Template},
     value::{Key, Mapping},
 };
@@ -149,13 +148,15 @@ pub struct Predicate {
     pub(crate) keys: Box<[SchemaKey]>,
 }
 
-/// A key that the schema of a predicate names: it must be set before the predicate is asked.
+/// A key that the schema of a predicate names.
 #[derive(Debug)]
 pub(crate) struct SchemaKey {
     pub(crate) path: KeyPath,
     pub(crate) place: Origin,
     /// The words of the schema about its value, with their places in the same document.
-    pub(crate) words: Box<[Spanned<Arc<str>>]>,
+    pub(crate) words: Box<[SchemaWord]>,
+    /// True if it has to be set before the predicate is asked.
+    pub(crate) is_needed: bool,
 }
 
 /// The source of a predicate's answers (language 6.2).
@@ -177,13 +178,13 @@ pub enum PredicateSource {
 }
 
 impl Predicate {
-    /// Returns the paths that must be set before the predicate is asked; of a schema, the keys that it names.
+    /// Returns the paths that must be set before the predicate is asked; of a schema, keys that it names.
     pub fn needs(&self) -> impl Iterator<Item = &KeyPath> {
         let needs = match &self.source {
             PredicateSource::Host(needs) | PredicateSource::Binding { needs, .. } => &**needs,
             PredicateSource::Schema(_) => &[],
         };
-        needs.iter().chain(self.keys.iter().map(|key| &key.path))
+        needs.iter().chain(self.keys.iter().filter(|key| key.is_needed).map(|key| &key.path))
     }
 
     /// Returns the bound tool that answers, and the arguments that it is called with.

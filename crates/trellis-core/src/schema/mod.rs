@@ -35,6 +35,7 @@ use self::{
 };
 use crate::{
     path::Segment,
+    span::Spanned,
     value::{Mapping, Value},
 };
 
@@ -166,6 +167,15 @@ pub(crate) fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
         Value::List(named) => Some(named.iter().filter_map(Value::as_str).any(|kind| kinds.contains(&kind))),
         _ => None,
     }
+}
+
+/// A word of a predicate's schema about a value.
+#[derive(Clone, Debug)]
+pub struct SchemaWord {
+    /// The steps from a key of the context to that value; an index stands for every item.
+    pub at: Vec<Segment>,
+    /// The word.
+    pub word: Spanned<Arc<str>>,
 }
 
 impl BuiltSchema {

@@ -8,6 +8,7 @@ pub use crate::language::DEEPEST;
 use crate::{
     diagnostic::{Code, Severity},
     path::KeyPath,
+    schema::SchemaWord,
     span::Spanned,
     template::Dialect,
     value::{Key, Value},
@@ -53,13 +54,15 @@ pub struct PredicateSyntax {
     pub keys: Vec<SchemaKeySyntax>,
 }
 
-/// A key that the schema of a predicate names under `properties` or `required`, at any depth.
+/// A key that the schema of a predicate names, at any depth.
 #[derive(Clone, Debug)]
 pub struct SchemaKeySyntax {
     /// The path of the key in the context.
     pub path: Spanned<KeyPath>,
     /// The words of the schema about its value.
-    pub words: Vec<Spanned<Arc<str>>>,
+    pub words: Vec<SchemaWord>,
+    /// True if it has to be set before the predicate is asked; false if only an alternative names it.
+    pub is_needed: bool,
 }
 
 /// The source of a predicate's answers.

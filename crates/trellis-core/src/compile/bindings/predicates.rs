@@ -53,6 +53,7 @@ pub(in crate::compile) fn declare(
                 path: key.path.value.clone(),
                 place: Origin { document, span: key.path.span },
                 words: key.words.clone().into(),
+                is_needed: key.is_needed,
             });
             let keys = keys.collect();
             predicates.push(Predicate { name: predicate.name.value.clone(), source, keys });

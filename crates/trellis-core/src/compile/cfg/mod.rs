@@ -26,15 +26,23 @@ pub(super) struct Cfg<'p> {
 
 impl<'p> Cfg<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        Self::without(program, |_, _| false)
+        Self::of(program, |from, see| neighbours(program, from, see))
     }
 
-    /// The graph without the edges of some replies, each given by its point and itself.
-    pub(super) fn without(program: &'p Program, leaves_out: impl Fn(PointIndex, u32) -> bool) -> Self {
+    /// The graph without calls of children, and without the edges of some replies, each given by its point and its outcome.
+    pub(super) fn without(program: &'p Program, leaves_out: impl Fn(PointIndex, &Outcome) -> bool) -> Self {
+        Self::of(program, |from, see| {
+            let stays = |edge: &CfgEdge| !leaves_out(from, &program.replies[edge.on as usize].on);
+            Self::successors(program, from).filter(stays).for_each(|edge| see(edge.to));
+        })
+    }
+
+    /// The graph with these neighbours.
+    fn of(program: &'p Program, neighbours: impl Fn(PointIndex, &mut dyn FnMut(PointIndex))) -> Self {
         let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
             let from = PointIndex(to_u32(index));
-            neighbours(program, from, |on| !leaves_out(from, on), &mut |to| pairs.push((from.0, to.0)));
+            neighbours(from, &mut |to| pairs.push((from.0, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
         Self { program, digraph: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
@@ -114,13 +122,17 @@ pub(super) struct CfgEdge {
     pub(super) to: PointIndex,
 }
 
-/// Every point that a point leads to: its successors on the replies that count, and the first points of the child graphs that it calls.
-pub(super) fn neighbours(program: &Program, from: PointIndex, counts: impl Fn(u32) -> bool, see: &mut impl FnMut(PointIndex)) {
-    Cfg::successors(program, from).filter(|edge| counts(edge.on)).for_each(|edge| see(edge.to));
-    let node = program.node(program.point(from).node);
-    if let Role::Act(call) = &node.role {
-        call.starts().map(|child| program.node(child)).for_each(|child| see(child.gate.unwrap_or(child.body)));
-    }
+/// Every point that a point leads to: its successors, and the first points of the child graphs that it calls.
+pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut dyn FnMut(PointIndex)) {
+    Cfg::successors(program, from).for_each(|edge| see(edge.to));
+    children(program, from).for_each(see);
+}
+
+/// The first points of the children that the call of a point begins.
+pub(super) fn children(program: &Program, point: PointIndex) -> impl Iterator<Item = PointIndex> {
+    let node = program.node(program.point(point).node);
+    let call = if let Role::Act(call) = &node.role { Some(call) } else { None };
+    call.into_iter().flat_map(|call| call.starts()).map(|child| program.node(child)).map(|child| child.gate.unwrap_or(child.body))
 }
 
 /// Returns true if a session can stop at a point, because it waits there for an answer, a call or a signal.

@@ -42,8 +42,11 @@ use std::{
     sync::Arc,
 };
 
-pub(super) use self::fixpoint::Analysis;
 pub(crate) use self::fixpoint::snapshot::PointTypes;
+pub(super) use self::{
+    domain::{item_of, key_of},
+    fixpoint::Analysis,
+};
 
 use self::{
     budget::{Budget, MAX_PASSES},

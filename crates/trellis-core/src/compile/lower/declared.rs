@@ -2,7 +2,10 @@
 
 use super::{Here, Lowering};
 use crate::{
-    compile::outline::outline,
+    compile::{
+        dataflow::{item_of, key_of},
+        outline::outline,
+    },
     diagnostic::{Code, Diagnostic, did_you_mean},
     path::{KeyPath, Segment},
     schema::Flaw,
@@ -79,9 +82,12 @@ impl Lowering<'_> {
                 // A mapping may be filled step by step.
                 Flaw::Missing(..) | Flaw::MayBeMissing(_) => continue,
             };
-            let below: String = at.split('/').skip(1).map(|step| format!(".{}", step.replace("~1", "/").replace("~0", "~"))).collect();
-            let item = if literal.is_item { "an item of " } else { "" };
-            let message = format!("{item}`{}{below}` {message}", literal.to);
+            let subject = match literal.is_item {
+                true => item_of(&format!("`{}`", literal.to)),
+                false => format!("`{}`", literal.to),
+            };
+            let steps = at.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+            let message = format!("{} {message}", steps.fold(subject, |subject, step| key_of(&subject, &step)));
             let near = value.as_str().filter(|_| at.is_empty()).and_then(|text| {
                 let (values, _) = part.closed(&[])?;
                 did_you_mean(text, values.iter().filter_map(Value::as_str))

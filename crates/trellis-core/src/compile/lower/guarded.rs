@@ -5,29 +5,60 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Here, Lowering};
+use super::{Here, Lowering, known_paths::KnownPaths};
 use crate::{
+    compile::names::places_of,
     diagnostic::{Code, Diagnostic, FilePath, Severity, near},
+    path::{KeyPath, Segment},
     program::{Call, Callee, ITEM, Node, Role, Speech, WriteSource},
     scope::RESERVED,
-    span::{Span, Spanned},
+    span::Span,
     syntax::{
         condition::Test,
         node::{CalleeSyntax, NodeSyntax},
     },
     template::{Reference, Shape, Template},
-    value::{Key, Value},
+    value::Value,
 };
 
-/// A key that a node tests, or that one of its templates reads only under a guard.
+/// A path that a node tests, or that one of its templates reads only under a guard.
 #[derive(Clone, Debug)]
 pub(crate) struct GuardedName {
     document: u32,
     graph: u32,
-    name: Key,
+    path: KeyPath,
+    span: Span,
+    /// True if the text at the span is the path.
+    is_exact: bool,
+    /// False if the template also reads the key, or a part of it, without a guard.
+    is_key_guarded: bool,
+}
+
+/// A name that nothing sets: a key, or one inside of its value.
+struct UnsetName<'k> {
+    /// The path to it.
+    shown: String,
+    name: &'k str,
     span: Span,
     /// True if the text at the span is the name.
     is_exact: bool,
+    candidates: Vec<&'k str>,
+    /// True if no host may give it.
+    is_closed: bool,
+}
+
+impl UnsetName<'_> {
+    /// Returns its finding; `None` if a host may give it and it resembles no other name.
+    fn report(self, file: &FilePath, message: String, help: &str) -> Option<Diagnostic> {
+        // A name that is another one by chance alone may be known to a host.
+        let is_slip = |of: &str| near(self.name, [of]).is_some_and(|near| near.is_only);
+        if !self.is_closed && !self.candidates.iter().any(|of| is_slip(of)) {
+            return None;
+        }
+        let near = near(self.name, self.candidates.iter().copied()).filter(|near| is_slip(near.name));
+        let finding = Diagnostic::new(Code::UnsetKey, file, self.span, message).meant(self.span, near, || help.to_owned());
+        Some(if self.is_exact { finding } else { Diagnostic { fix: None, ..finding } })
+    }
 }
 
 /// The names that one node guards.
@@ -37,24 +68,25 @@ struct GuardedNames<'d> {
 }
 
 impl GuardedNames<'_> {
-    fn add(&mut self, name: &Key, span: Span, is_exact: bool) {
-        if !RESERVED.contains(&&**name) && **name != *ITEM {
+    fn add(&mut self, path: &KeyPath, span: Span, is_exact: bool, is_key_guarded: bool) {
+        if !RESERVED.contains(&&**path.root()) && **path.root() != *ITEM {
             let Here { document, graph, .. } = self.here;
-            self.found.push(GuardedName { document, graph, name: name.clone(), span, is_exact });
+            self.found.push(GuardedName { document, graph, path: path.clone(), span, is_exact, is_key_guarded });
         }
     }
 
-    /// Adds the keys that a template names and does not read unguarded: those reads have a finding of their own.
+    /// Adds the paths that a template names and does not read unguarded: those reads have a finding of their own.
     fn template(&mut self, template: &Template) {
         if !template.is_guarded() {
             return;
         }
-        let mut read: FxHashSet<Key> = FxHashSet::default();
-        template.each_use(&mut |used| read.extend(used.when.is_empty().then(|| used.path.root().clone())));
-        for Reference { path, span, is_exact } in template.references().into_iter().filter(|found| !read.contains(found.path.root())) {
-            let root = path.root();
-            let name = if is_exact { Span::new(span.start as usize, span.start as usize + root.len()) } else { span };
-            self.add(root, name, is_exact);
+        let mut read: Vec<KeyPath> = Vec::new();
+        template.each_use(&mut |used| read.extend(used.when.is_empty().then(|| used.path.clone())));
+        for Reference { path, span, is_exact } in template.references() {
+            if !read.iter().any(|read| read.segments().starts_with(path.segments())) {
+                let is_key_guarded = !read.iter().any(|read| read.root() == path.root());
+                self.add(&path, span, is_exact, is_key_guarded);
+            }
         }
     }
 
@@ -111,10 +143,9 @@ impl GuardedNames<'_> {
             if !matches!(condition.test, Test::Set | Test::Empty) {
                 continue;
             }
-            let (root, span) = (condition.subject.root(), condition.subject_span);
+            let span = condition.subject_span;
             let is_exact = span.range().len() == condition.subject.to_string().len();
-            let name = if is_exact { Span::new(span.start as usize, span.start as usize + root.len()) } else { span };
-            self.add(root, name, is_exact);
+            self.add(&condition.subject, span, is_exact, true);
         }
     }
 }
@@ -133,65 +164,106 @@ impl<'d> Lowering<'d> {
         self.guarded_names = names.found;
     }
 
-    /// Reports guarded keys, `redact` and `locale` that name a key which nothing in the program can set. It is asked once all nodes are lowered.
+    /// Reports guarded paths, `redact` and `locale` that name a key which nothing in the program can set. It is asked once all nodes are lowered.
+    ///
+    /// A file with mistakes might set any key that it names. So a name is not reported if such a file has it beside the places where it is only guarded.
     pub(crate) fn unset_keys<'g>(&mut self, guarded: impl Iterator<Item = &'g GuardedName>) {
         let Some(given) = self.given_keys() else { return };
+        let guarded: Vec<&GuardedName> = guarded.collect();
+        let projects = || self.graphs.iter().flat_map(|graph| &graph.syntax.projects).map(|(_, _, project)| *project);
+        let mut paths = KnownPaths::default();
+        let hidden = projects().flat_map(|project| &project.redact).map(|hidden| &hidden.value);
+        if guarded.iter().map(|name| &name.path).chain(hidden).any(|path| !path.is_key()) {
+            projects().for_each(|project| paths.project(project));
+            self.names.candidates().filter_map(|candidate| candidate.syntax).for_each(|node| paths.node(node));
+        }
         let mut reported = FxHashSet::default();
         let mut found = Vec::new();
-        for name in guarded {
-            if given.contains(&*name.name) || self.keys(name.graph).contains(&*name.name) || !reported.insert((name.document, name.span)) {
-                continue;
+        for name in &guarded {
+            let GuardedName { document, graph, path, span, is_exact, is_key_guarded } = *name;
+            let is_set = given.contains(&**path.root()) || self.keys(*graph).contains(&**path.root());
+            let unset = match is_set {
+                true => self.unset_below(&paths, *document, path, *span, *is_exact),
+                false => is_key_guarded.then(|| self.unset_key(*graph, path.root(), *span, *is_exact)),
+            };
+            let Some(unset) = unset.filter(|unset| !self.is_mentioned(unset.name, &guarded, None)) else { continue };
+            if reported.insert((*document, unset.span)) {
+                let message = format!("`{}` is guarded here, and nothing in the graph sets it", unset.shown);
+                let finding = unset.report(&self.documents[*document as usize].path, message, "set it before, or name it in `inputs`");
+                found.extend(finding.map(|finding| Diagnostic { severity: Severity::Warning, ..finding }));
             }
-            let message = format!("`{}` is guarded here, and nothing in the graph sets it", name.name);
-            let help = || "set it before, or name it in `inputs`".to_owned();
-            let path = &self.documents[name.document as usize].path;
-            let named = Spanned::new(name.name.clone(), name.span);
-            found.extend(self.unset(path, name.graph, &named, message, help).map(|finding| {
-                let finding = Diagnostic { severity: Severity::Warning, ..finding };
-                if name.is_exact { finding } else { Diagnostic { fix: None, ..finding } }
-            }));
         }
         for (graph, at) in self.graphs.iter().zip(0_u32..) {
-            for &(_, path, project) in &graph.syntax.projects {
+            for &(document, file, project) in &graph.syntax.projects {
                 // The redaction of a program is that of its outermost graph, children included.
                 let is_set = |key: &str| given.contains(key) || (0_u32..).take(self.graphs.len()).any(|at| self.keys(at).contains(key));
-                for hidden in
-                    project.redact.iter().filter(|hidden| !is_set(hidden.value.root()) && !RESERVED.contains(&&**hidden.value.root()))
-                {
-                    let root = hidden.value.root().clone();
-                    let message = format!("nothing sets `{root}`, so nothing of it is redacted");
-                    let name = Spanned::new(root.clone(), Span::new(hidden.span.start as usize, hidden.span.start as usize + root.len()));
-                    found.extend(self.unset(path, at, &name, message, || "name a key of the context, or take it out".to_owned()));
+                let named = |unset: &UnsetName<'_>| self.is_mentioned(unset.name, &guarded, Some(document));
+                for hidden in project.redact.iter().filter(|hidden| !RESERVED.contains(&&**hidden.value.root())) {
+                    let unset = match is_set(hidden.value.root()) {
+                        true => self.unset_below(&paths, document, &hidden.value, hidden.span, true),
+                        false => Some(self.unset_key(at, hidden.value.root(), hidden.span, true)),
+                    };
+                    let Some(unset) = unset.filter(|unset| !named(unset)) else { continue };
+                    let message = format!("nothing sets `{}`, so nothing of it is redacted", unset.shown);
+                    found.extend(unset.report(file, message, "name a key of the context, or take it out"));
                 }
                 if let Some(locale) = &project.locale
                     && !self.sets(at, &locale.value)
                     && !given.contains(&*locale.value)
                 {
+                    let unset = self.unset_key(at, &locale.value, locale.span, true);
                     let message = format!("nothing sets `{}`, so the graph has one locale", locale.value);
-                    found.extend(self.unset(path, at, locale, message, || "set it, or name it in `inputs`".to_owned()));
+                    let finding = Some(unset).filter(|unset| !named(unset));
+                    let finding = finding.and_then(|unset| unset.report(file, message, "set it, or name it in `inputs`"));
+                    found.extend(finding.map(|finding| Diagnostic { severity: Severity::Warning, ..finding }));
                 }
             }
         }
         self.found.append(&mut found);
     }
 
-    /// Returns the finding of a key that nothing sets; `None` if a host may have it: there is no similar key, and `inputs` do not say what may be given.
-    fn unset(
-        &self,
-        path: &FilePath,
-        graph: u32,
-        name: &Spanned<Key>,
-        message: String,
-        help: impl FnOnce() -> String,
-    ) -> Option<Diagnostic> {
-        let mut candidates: Vec<&str> = self.keys(graph).iter().copied().filter(|key| **key != *name.value).collect();
+    /// Returns a key of a graph that nothing sets.
+    fn unset_key<'k>(&'k self, graph: u32, key: &'k str, span: Span, is_exact: bool) -> UnsetName<'k> {
+        let mut candidates: Vec<&str> = self.keys(graph).iter().copied().filter(|known| *known != key).collect();
         candidates.sort_unstable();
-        // A name that is another one by chance alone may be known to a host.
-        let is_slip = candidates.iter().any(|key| near(&name.value, [*key]).is_some_and(|near| near.is_only));
-        let is_closed =
-            || self.graphs[graph as usize].syntax.project(|project| project.inputs.as_ref()).is_some_and(|inputs| is_closed(&inputs.value));
-        let near = near(&name.value, candidates);
-        (is_slip || is_closed()).then(|| Diagnostic::new(Code::UnsetKey, path, name.span, message).meant(name.span, near, help))
+        let inputs = self.graphs[graph as usize].syntax.project(|project| project.inputs.as_ref());
+        let is_closed = inputs.is_some_and(|inputs| is_closed(&inputs.value));
+        let span = if is_exact { Span::new(span.start as usize, span.start as usize + key.len()) } else { span };
+        UnsetName { shown: key.to_owned(), name: key, span, is_exact, candidates, is_closed }
+    }
+
+    /// Returns the first name of a path that nothing sets inside of a value whose other names are known.
+    fn unset_below<'k>(
+        &self,
+        paths: &'k KnownPaths<'_>,
+        document: u32,
+        path: &'k KeyPath,
+        span: Span,
+        is_exact: bool,
+    ) -> Option<UnsetName<'k>> {
+        let (at, known) = paths.missing(path)?;
+        let (above, Segment::Key(name)) = (KeyPath::new(path.segments()[..at].to_vec())?.to_string(), &path.segments()[at]) else {
+            return None;
+        };
+        let text = &self.documents[document as usize].text;
+        // A method is no key.
+        if is_exact && text.get(span.end as usize..).is_some_and(|rest| rest.starts_with('(')) {
+            return None;
+        }
+        let start = span.start as usize + above.len() + 1;
+        let inner = Span::new(start, start + name.len());
+        let is_exact = is_exact && text.get(inner.range()) == Some(&**name);
+        let span = if is_exact { inner } else { span };
+        Some(UnsetName { shown: format!("{above}.{name}"), name, span, is_exact, candidates: known.collect(), is_closed: false })
+    }
+
+    /// Returns whether a file with mistakes has a name beside the places where it is guarded, and where a setting names it.
+    fn is_mentioned(&self, name: &str, guarded: &[&GuardedName], setting: Option<u32>) -> bool {
+        let has = |path: &KeyPath| path.segments().iter().any(|segment| matches!(segment, Segment::Key(key) if **key == *name));
+        (0..).zip(self.documents.iter()).filter(|(_, document)| document.has_errors()).any(|(at, document)| {
+            let known = guarded.iter().filter(|guarded| guarded.document == at && has(&guarded.path)).count();
+            document.text.is_empty() || places_of(&document.text, name).count() > known + usize::from(setting == Some(at))
+        })
     }
 
     /// Returns whether a node of a graph sets a key, or its `inputs` name it: `locale` itself only reads it.

@@ -5,6 +5,7 @@ mod declared;
 mod edges;
 mod guard;
 mod guarded;
+mod known_paths;
 mod listen;
 mod node;
 mod options;

@@ -217,13 +217,20 @@ impl<'d> NameTable<'d> {
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.find(stem, false, folder, graph).is_some());
         let near = near.or_else(|| self.beyond(before, bare, folder, graph));
-        let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
+        let near = near.map(|name| Near { name, is_only: true }).or_else(|| below_another(bare, &visible));
+        let near = near.or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
+        let called = || {
+            let roots =
+                self.table.roots.iter().filter(|root| !call && !root.is_empty()).filter_map(|root| below(root, scopes[scopes.len() - 1]));
+            below_another(bare, &roots.collect::<Vec<_>>()).map(|near| near.name)
+        };
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
             Some(near) if ENDINGS.contains(&near.name) => format!("{} if not, add `{}.md`", near.question(), join(scopes[0], bare)),
             Some(near) => near.question(),
             None if let Some(library) = scopes.iter().find_map(|scope| self.library(&join(scope, bare))) => library_help(library),
             None if let Some(help) = not_an_id(bare, stem) => help,
+            None if let Some(graph) = called() => format!("`{graph}` is a graph of its own: call it, `do: {{ graph: {graph} }}`"),
             None if ENDS.contains(&name) && !call => {
                 format!("a node that leads nowhere ends: leave the target out, or add `{}.md`", join(scopes[0], bare))
             }
@@ -267,6 +274,15 @@ impl<'d> NameTable<'d> {
             spellings.into_iter().flatten().flat_map(move |name| scopes.iter().filter_map(move |scope| below(name, scope)))
         })
     }
+}
+
+/// Returns the name that ends in another one, in whatever folder: `exchange/rates` for `rates`.
+fn below_another<'n>(name: &str, names: &[&'n str]) -> Option<Near<'n>> {
+    let mut ends: Vec<&str> = names.iter().copied().filter(|known| known.rsplit_once('/').is_some_and(|(_, last)| last == name)).collect();
+    // Of the names of one node, the shorter one is seen from here.
+    ends.sort_unstable_by_key(|name| (name.len(), *name));
+    let first = ends.first().copied()?;
+    Some(Near { name: first, is_only: ends.iter().all(|name| name.ends_with(first)) })
 }
 
 /// Returns what to write in place of a target that can be no id: a file, or a path with empty parts or dots.
@@ -330,8 +346,12 @@ fn is_node_extension(extension: &str) -> bool {
 
 /// Returns whether a text contains a name as a word.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
+    places_of(text, name).next().is_some()
+}
+
+/// Returns the places where a text contains a name as a word.
+pub(crate) fn places_of<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
     let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
-    text.match_indices(name).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(is_inside) && !text[at + name.len()..].chars().next().is_some_and(is_inside)
-    })
+    let is_word = move |at: &usize| !text[..*at].ends_with(is_inside) && !text[at + name.len()..].starts_with(is_inside);
+    text.match_indices(name).map(|(at, _)| at).filter(is_word)
 }

@@ -226,6 +226,12 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(found.help("merge keys are not part of YAML 1.2: write the keys out"));
             return None;
         }
+        let elsewhere = || form.elsewhere.iter().map(|(key, ..)| *key);
+        let slip = self.near(written, form.spellings().chain(elsewhere())).filter(|near| near.is_only);
+        if let Some((near, (.., help))) = slip.and_then(|near| Some((near, form.elsewhere.iter().find(|(key, ..)| *key == near.name)?))) {
+            self.report.push(found.help(format!("{} {help}", near.question())));
+            return None;
+        }
         let near = self.near(written, form.spellings());
         let Some(near) = near else {
             let known = || format!("there are `{}`", form.keys.join("`, `"));

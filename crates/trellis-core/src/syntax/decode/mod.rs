@@ -17,6 +17,7 @@ mod project;
 mod remember;
 mod say;
 mod scalars;
+mod schema_keys;
 mod tools;
 mod values;
 pub(super) mod words;

@@ -139,7 +139,9 @@ impl<'t> Decoder<'t, '_> {
         let is_shared = |key: &str| SHARED.contains(&key);
         let is_foreign = |key: &str| is_shared(key) || (!NODE.knows(key) && self.near(key, NODE.keys.iter().copied()).is_none());
         let named = entries.iter().filter(|entry| is_shared(&entry.key)).count();
-        let is_other = entries.len() > 1 && !is_start && entries.iter().all(|entry| is_foreign(&entry.key));
+        // A single key that holds no mapping may be one of a node in other words.
+        let is_large = entries.len() > 1 || entries.iter().any(|entry| matches!(entry.value.data, YamlData::Map(_)));
+        let is_other = is_large && !is_start && entries.iter().all(|entry| is_foreign(&entry.key));
         // A node may have a name and a kind by mistake, but hardly nothing else.
         if !is_other || (named == entries.len() && !entries.iter().any(|entry| entry.key == "description")) {
             return false;

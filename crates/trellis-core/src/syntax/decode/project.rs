@@ -6,16 +6,15 @@ use super::{
     bindings::BINDING,
     form::Inside,
     node::NODE,
+    schema_keys::schema_keys,
 };
 use crate::{
     diagnostic::{Code, Severity},
     language::MOST_ABREAST,
-    path::{KeyPath, Segment},
     span::Spanned,
     syntax::{
         node::NodeSyntax,
-        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax, SchemaKeySyntax},
-        scalar::Plain,
+        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
         text::shown,
         tree::{YamlData, YamlEntry, YamlNode},
     },
@@ -188,7 +187,7 @@ impl<'t> Decoder<'t, '_> {
                 "needs" => needs = Some(decoder.paths(key, &entry.value)),
                 "schema" => {
                     schema = decoder.schema(key, &entry.value);
-                    schema_keys(&entry.value, &[], &mut keys);
+                    keys = schema_keys(&entry.value);
                 }
                 _ => tool = decoder.name(key, &entry.value),
             });
@@ -260,36 +259,6 @@ impl<'t> Decoder<'t, '_> {
             Some((Spanned::new(code, entry.span), severity.value))
         };
         entries.iter().filter_map(severity).collect()
-    }
-}
-
-/// Adds the keys that a schema names under `properties` and `required`, below these segments, and in the parts that all hold. A key with the schema
-/// `false` may not be there, so nobody needs it. Inside of a value, `required` asks whether a key is there: without it the predicate does not hold.
-fn schema_keys(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKeySyntax>) {
-    let YamlData::Map(words) = &schema.data else { return };
-    let at = |word: &str| words.iter().find(|entry| entry.key == word).map(|entry| &entry.value.data);
-    let path = |key: &str| KeyPath::new([above, &[Segment::Key(key.into())]].concat());
-    let required: &[_] = if let Some(YamlData::List(required)) = at("required") { required } else { &[] };
-    let asks =
-        |key: &str| !above.is_empty() && required.iter().any(|name| matches!(&name.data, YamlData::Scalar(name, _) if **name == *key));
-    if let Some(YamlData::Map(properties)) = at("properties") {
-        for entry in properties.iter().filter(|entry| entry.value.plain() != Plain::Bool(false) && !asks(&entry.key)) {
-            let Some(path) = path(&entry.key) else { continue };
-            let words: &[_] = if let YamlData::Map(words) = &entry.value.data { words } else { &[] };
-            let words = words.iter().map(|word| Spanned::new(word.key.as_ref().into(), word.span)).collect();
-            keys.push(SchemaKeySyntax { path: Spanned::new(path.clone(), entry.span), words });
-            schema_keys(&entry.value, path.segments(), keys);
-        }
-    }
-    if above.is_empty() {
-        for name in required {
-            let YamlData::Scalar(key, _) = &name.data else { continue };
-            let Some(path) = path(key).filter(|path| keys.iter().all(|known| known.path.value != *path)) else { continue };
-            keys.push(SchemaKeySyntax { path: Spanned::new(path, name.span), words: Vec::new() });
-        }
-    }
-    if let Some(YamlData::List(parts)) = at("allOf") {
-        parts.iter().for_each(|part| schema_keys(part, above, keys));
     }
 }
 

@@ -19,6 +19,12 @@ use crate::{
 pub(super) const TYPES: [(&str, &str); 5] =
     [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
 
+/// Words of a schema that hold values, not schemas.
+const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+
+/// Words of a schema that may name further properties.
+const NAMING: [&str; 6] = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"];
+
 impl<'t> Decoder<'t, '_> {
     /// Decodes any value; numbers that would be rounded are refused, and null takes their place.
     pub(super) fn value(&mut self, node: &YamlNode<'t>) -> Value {
@@ -97,7 +103,13 @@ impl<'t> Decoder<'t, '_> {
     /// A type (language 2.1) as a JSON Schema: a short name, `[T]`, or a schema as written.
     pub(super) fn schema(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Value>> {
         let schema = match &node.data {
-            YamlData::Map(_) => self.value(node),
+            YamlData::Map(_) => {
+                // What the schema of a predicate requires is read, which has findings of its own.
+                if key != "schema" {
+                    self.unnamed_properties(node);
+                }
+                self.value(node)
+            }
             YamlData::Scalar(..) if matches!(node.plain(), Plain::Bool(_)) => self.value(node),
             YamlData::Scalar(text, _) if node.plain() == Plain::Text => self.short_type(key, text, node)?,
             YamlData::List(items) => match items.as_slice() {
@@ -118,6 +130,38 @@ impl<'t> Decoder<'t, '_> {
             }
         };
         Some(Spanned::new(schema, node.span))
+    }
+
+    /// Reports required keys that a schema names under no property, one slip away from a property that is not required: `required: [nam]`.
+    fn unnamed_properties(&mut self, node: &YamlNode<'t>) {
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            let entries = match &node.data {
+                YamlData::Map(entries) => entries,
+                YamlData::List(items) => {
+                    open.extend(items);
+                    continue;
+                }
+                _ => continue,
+            };
+            open.extend(entries.iter().filter(|entry| !DATA.contains(&&*entry.key)).map(|entry| &entry.value));
+            let at = |word: &str| entries.iter().find(|entry| entry.key == word).map(|entry| &entry.value.data);
+            let (Some(YamlData::Map(properties)), Some(YamlData::List(required))) = (at("properties"), at("required")) else { continue };
+            if entries.iter().any(|entry| NAMING.contains(&&*entry.key)) {
+                continue;
+            }
+            let is_required = |key: &str| required.iter().any(|name| matches!(&name.data, YamlData::Scalar(name, _) if name == key));
+            let free: Vec<&str> = properties.iter().map(|entry| &*entry.key).filter(|key| !is_required(key)).collect();
+            for name in required {
+                let YamlData::Scalar(key, _) = &name.data else { continue };
+                let near = self.near(key, free.iter().copied()).filter(|near| near.is_only);
+                if near.is_some() && !properties.iter().any(|property| property.key == *key) {
+                    let message = format!("`required` names `{}`, which is no property", shown(key));
+                    let found = self.finding(Code::UnknownKey, name.span, message);
+                    self.report.push(found.meant(name.span, near, String::new));
+                }
+            }
+        }
     }
 
     fn short_type(&mut self, key: &str, text: &str, node: &YamlNode<'t>) -> Option<Value> {

@@ -193,6 +193,14 @@ fn open_quote(broken: &ParserStop<'_, '_>) -> Option<Slip> {
         let rest = Span::new(broken.at, line_end(text, broken.at).max(broken.at));
         // `{ text: "Tea" to: a }`.
         let is_inside = text[line_start(text, broken.at)..broken.at].contains(['{', '[']);
+        // `{ "text": "Tea" "to": "a" }`, `["a" "b"]`.
+        let is_apart = text[..broken.at].ends_with(char::is_whitespace) && text[broken.at..].starts_with(['"', '\'']);
+        if is_apart
+            && (is_inside || broken.open.is_some())
+            && let Some(slip) = comma_after(text, broken.at)
+        {
+            return Some(slip);
+        }
         if let Some((key, _)) = text[rest.range()].split_once(':').filter(|(key, _)| is_inside && is_name(key)) {
             return Some(missing_comma(broken, Span::new(broken.at, broken.at + key.len())));
         }
@@ -335,13 +343,17 @@ fn other(broken: &ParserStop<'_, '_>) -> Slip {
     }
 }
 
-/// Returns the beginning of the value that stands between a key and `at` on the same line: `x: [a] - b`.
+/// Returns the beginning of the value that stands between a key, or the `-` of an item, and `at` on the same line: `x: [a] - b`, `- [a] - b`.
 fn value_before(text: &str, at: usize) -> Option<usize> {
     let start = line_start(text, at);
     let before = &text[start..at];
-    let (key, value) = before.split_once(": ")?;
-    let blanks = value.len() - value.trim_start().len();
-    (is_name(key.trim_start_matches(['-', ' '])) && !value.trim().is_empty()).then_some(start + key.len() + 2 + blanks)
+    let item = before.trim_start_matches(['-', ' ']);
+    let value = match item.split_once(": ") {
+        Some((key, value)) if is_name(key) => value,
+        _ if item.len() < before.trim_start().len() => item,
+        _ => return None,
+    };
+    (!value.trim().is_empty()).then(|| at - value.trim_start().len())
 }
 
 /// Two entries of `{ … }` or `[ … ]` with no comma between them.
@@ -369,13 +381,15 @@ fn comma_above(text: &str, at: usize) -> Option<Slip> {
     let key = || text[..at].trim_end().strip_suffix('"').and_then(|before| before.rfind('"'));
     let next = if text[at..].starts_with(':') { key()? } else { at };
     let value = text[..next].trim_end();
+    text[value.len()..next].contains('\n').then(|| comma_after(text, next)).flatten()
+}
+
+/// Returns the slip of a missing comma between the entry that begins at `next` and the one before it.
+fn comma_after(text: &str, next: usize) -> Option<Slip> {
+    let value = text[..next].trim_end();
     let last = value.chars().next_back().filter(|last| !matches!(last, ',' | '{' | '[' | ':'))?;
-    let is_above = text[value.len()..next].contains('\n');
-    let span = Span::new(value.len() - last.len_utf8(), value.len());
-    is_above.then(|| Slip {
-        fix: Some(("add the comma", Span::at(value.len()), ",".to_owned())),
-        ..Slip::new(span, "a comma is missing after this").help(COMMAS)
-    })
+    let slip = Slip::new(Span::new(value.len() - last.len_utf8(), value.len()), "a comma is missing after this").help(COMMAS);
+    Some(Slip { fix: Some(("add the comma", Span::at(value.len()), ",".to_owned())), ..slip })
 }
 
 /// Returns whether the bracket at `open` is closed, as far as brackets outside of double quotes show.

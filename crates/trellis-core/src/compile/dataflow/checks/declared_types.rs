@@ -1,11 +1,15 @@
 //! Check of saved values against the types in `context:`.
 //!
 //! A finding needs no witness: if the declared type and the type of an answer, result or copied key have no value in common, every session
-//! that writes it is wrong.
+//! that writes it is wrong. So is one whose items or entries are written one by one, where one of these has none.
 
+use super::written_part::{ApartPart, WrittenPart};
 use crate::{
     compile::{
-        dataflow::{domain::TypeId, fixpoint::Analysis},
+        dataflow::{
+            domain::{Misfit, TypeId, TypeTable},
+            fixpoint::Analysis,
+        },
         outline::outline,
     },
     diagnostic::{Code, Diagnostic, FilePath},
@@ -14,11 +18,11 @@ use crate::{
     schema::{Flaw, Schema},
     span::Span,
     syntax::document::Content,
-    template::ElementStep,
+    template::KindSet,
     value::Key,
 };
 
-/// Reports writes whose type and declared type meet to bottom.
+/// Reports writes whose type, or that of a part, and the declared type meet to bottom.
 pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = analysis.program;
     if program.graphs.iter().all(|graph| graph.types.is_empty()) {
@@ -38,35 +42,58 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                 continue;
             }
             let mut written = Vec::with_capacity(reply.update.len());
-            analysis.reply_at(point, on, &mut |_, of| written.push(of));
+            analysis.reply_at(point, on, &mut |of| written.push(of));
             for (write, given) in reply.update.iter().zip(written) {
                 let Some((path, is_item, (key, schema))) = declared_path(graph, write) else { continue };
-                if is_held(node, reply, write, schema, path, is_item) {
-                    continue;
-                }
                 let declared = analysis.types.declared(schema);
                 let rest = analysis.types.rest(path.rest());
                 let declared = analysis.types.select(declared, rest);
-                let (mut given, mut declared) = (analysis.types.present(given), analysis.types.present(declared));
-                if is_item && given != TypeId::NEVER {
-                    (given, declared) = (analysis.types.items_added(given), analysis.types.inside(declared, &[ElementStep::Item]));
-                }
-                if given == TypeId::NEVER || declared == TypeId::NEVER || analysis.types.meet(given, declared) != TypeId::NEVER {
-                    continue;
-                }
-                let (given, declared) = (analysis.types.described(given), analysis.types.described(declared));
-                let message = match is_item {
-                    true => format!("an item of `{path}` is declared as {declared}, and what is added is {given}"),
-                    false => format!("`{path}` is declared as {declared}, and what is saved is {given}"),
+                let declared = analysis.types.present(declared);
+                let shape = if let WriteSource::Shape(shape) = &write.value { Some(shape) } else { None };
+                let written = WrittenPart { given: &given, shape, span: write.origin };
+                let (span, message, help) = match is_item {
+                    true if is_no_list(&analysis.types, declared) => {
+                        let declared = analysis.types.described(declared);
+                        let message = format!("`{path}` is declared as {declared}, and `append` makes a list of it");
+                        (write.origin, message, "use `set`, or declare a list in `context`".to_owned())
+                    }
+                    _ if is_held(node, reply, write, schema, path, is_item) => continue,
+                    true => match written.added(&mut analysis.types, declared, &format!("an item of `{path}`")) {
+                        Some(apart) => apart.worded("added"),
+                        None => continue,
+                    },
+                    false => match written.apart(&mut analysis.types, declared, &format!("`{path}`"), false) {
+                        Some(apart) => apart.worded("saved"),
+                        None => continue,
+                    },
                 };
-                let mut mismatch = Diagnostic::new(Code::TypeMismatch, program.path_of(node), write.origin, message);
+                let mut mismatch = Diagnostic::new(Code::TypeMismatch, program.path_of(node), span, message);
                 if let Some((file, span)) = declaration(program, graph, key) {
                     mismatch = mismatch.label(file, span, "declared here");
                 }
-                found.push(mismatch.help(format!("let it be {declared}, or change `context`")));
+                found.push(mismatch.help(help));
             }
         }
     }
+}
+
+impl ApartPart {
+    /// Returns its place, a message and a help.
+    fn worded(self, is_done: &str) -> (Span, String, String) {
+        let Misfit { subject, is, wanted, lacks, .. } = self.misfit;
+        let message = match lacks {
+            true => format!("{subject} is declared as {wanted}, and what is {is_done} has none"),
+            false if is == wanted => format!("{subject} is declared as {wanted}, and what is {is_done} does not fit"),
+            false => format!("{subject} is declared as {wanted}, and what is {is_done} is {is}"),
+        };
+        (self.span, message, format!("let it be {wanted}, or change `context`"))
+    }
+}
+
+/// Returns whether no value of a type is a list.
+fn is_no_list(types: &TypeTable, declared: TypeId) -> bool {
+    let of = types.get(declared);
+    declared != TypeId::NEVER && !of.unknown && !of.dynamic && !types.sorts(declared).meet(KindSet::LIST)
 }
 
 /// Returns the path that a write goes to, whether it adds an item there, and the declaration of its key.

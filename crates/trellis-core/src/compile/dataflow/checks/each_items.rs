@@ -4,11 +4,12 @@
 //! A list is followed from its literal to the `each` where that reads the path that was written. Items that the list can no longer hold there are
 //! left out.
 
+use super::written_part::{ApartPart, WrittenPart};
 use crate::{
     compile::{
         dataflow::{
-            domain::{TypeId, external},
-            fixpoint::Analysis,
+            domain::{Misfit, TypeId, external},
+            fixpoint::{Analysis, WrittenParts, WrittenType},
         },
         outline::outline,
     },
@@ -16,7 +17,7 @@ use crate::{
     path::KeyPath,
     program::{Call, Callee, Outcome, PointIndex, Program, Tool, Write, WriteSource, WriteTarget},
     schema::{Flaw, Hole},
-    span::{Span, Spanned},
+    span::Span,
     template::{ElementStep, KindSet, Shape},
     value::{Mapping, Value},
 };
@@ -24,8 +25,37 @@ use crate::{
 /// One literal item, and where it is written.
 struct LiteralItem<'p> {
     point: PointIndex,
-    path: &'p KeyPath,
-    item: &'p Spanned<Shape>,
+    /// The number of its reply and of the write in it; `None` for a default.
+    by: Option<(u32, usize)>,
+    to: &'p WriteTarget,
+    shape: &'p Shape,
+    span: Span,
+    /// Its number in the list that is written; `None` if it is added alone.
+    at: Option<usize>,
+}
+
+impl LiteralItem<'_> {
+    /// Returns whether it is written to a list.
+    fn is_in(&self, list: &KeyPath) -> bool {
+        match self.to {
+            WriteTarget::Path(path) | WriteTarget::Append(path) => path == list,
+            WriteTarget::Absent(key) => key == list.root() && list.rest().is_empty(),
+            WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
+        }
+    }
+
+    /// Returns the type of the item where it is written, part by part.
+    fn written(&self, analysis: &mut Analysis<'_, '_>) -> Option<WrittenType> {
+        let (on, number) = self.by?;
+        let mut written = Vec::new();
+        analysis.reply_at(self.point, on, &mut |of| written.push(of));
+        let written = (number < written.len()).then(|| written.swap_remove(number))?;
+        match (self.at, written.parts) {
+            (Some(at), WrittenParts::Items(mut items)) => (at < items.len()).then(|| items.swap_remove(at)),
+            (None, parts) => Some(WrittenType { of: written.of, parts }),
+            _ => None,
+        }
+    }
 }
 
 /// Reports literal items that no call can be made of.
@@ -43,15 +73,15 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         for (list, call) in calls {
             let Some(known) = analysis.known(&env, list) else { continue };
             let known = analysis.types.inside(known, &[ElementStep::Item]);
-            for literal in items.iter().filter(|literal| literal.path == list) {
+            for literal in items.iter().filter(|literal| literal.is_in(list)) {
                 let mut holes = Vec::new();
-                let value = outline(&literal.item.value, &mut String::new(), &mut holes);
+                let value = outline(literal.shape, &mut String::new(), &mut holes);
                 if holes.iter().any(|hole| hole.pointer.is_empty()) || !is_possible(analysis, known, &value, &holes) {
                     continue;
                 }
                 if literal.point == point || analysis.leads(literal.point, point) {
                     let item = Item { program, literal, value: &value, holes: &holes };
-                    found.extend(item.flaw(&call.offered));
+                    found.extend(item.flaw(&call.offered).or_else(|| item.misfit(analysis, &call.offered)));
                 }
             }
         }
@@ -74,17 +104,25 @@ fn lists_of(call: &Call) -> Option<Vec<(&KeyPath, &Call)>> {
 /// Returns the literal items that the node of a point writes, by its defaults and its replies.
 fn items_at(program: &Program, point: PointIndex) -> Vec<LiteralItem<'_>> {
     let node = program.node(program.point(point).node);
-    let replies = program.replies(&program.point(point).replies).iter();
-    let replies = replies.filter(|reply| !matches!(reply.on, Outcome::Invalid)).flat_map(|reply| &reply.update);
+    let mut items = Vec::new();
+    for (on, reply) in (0..).zip(program.replies(&program.point(point).replies)).filter(|(_, reply)| reply.on != Outcome::Invalid) {
+        for (number, write) in reply.update.iter().enumerate() {
+            add_items(point, Some((on, number)), write, &mut items);
+        }
+    }
     let defaults = node.entry.defaults.iter().filter(|_| node.body == point);
-    replies.chain(defaults).flat_map(|write| items_of(point, write)).collect()
+    defaults.for_each(|write| add_items(point, None, write, &mut items));
+    items
 }
 
-fn items_of(point: PointIndex, write: &Write) -> Vec<LiteralItem<'_>> {
-    let (WriteTarget::Path(path) | WriteTarget::Append(path), WriteSource::Shape(Shape::List(items))) = (&write.to, &write.value) else {
-        return Vec::new();
-    };
-    items.iter().map(|item| LiteralItem { point, path, item }).collect()
+fn add_items<'p>(point: PointIndex, by: Option<(u32, usize)>, write: &'p Write, items: &mut Vec<LiteralItem<'p>>) {
+    let WriteSource::Shape(shape) = &write.value else { return };
+    let item = |at, shape, span| LiteralItem { point, by, to: &write.to, shape, span, at };
+    match (shape, &write.to) {
+        (Shape::List(list), _) => items.extend(list.iter().enumerate().map(|(at, one)| item(Some(at), &one.value, one.span))),
+        (Shape::Map(_), WriteTarget::Append(_)) => items.push(item(None, shape, write.origin)),
+        _ => {}
+    }
 }
 
 /// Returns whether a list whose items are of a type can hold a value; one with holes is taken for possible.
@@ -105,7 +143,7 @@ impl Item<'_, '_> {
     /// Returns the mistake of the item, if it has one.
     fn flaw(&self, offered: &[std::sync::Arc<Tool>]) -> Option<Diagnostic> {
         let form = "an item is a call: `{ name: tool, args: { … } }`";
-        let whole = self.literal.item.span;
+        let whole = self.literal.span;
         let Value::Map(entries) = self.value else {
             let message = format!("an item of `each` is a call, not {}", kind(self.value));
             return Some(self.finding(whole, message).help(form));
@@ -150,6 +188,22 @@ impl Item<'_, '_> {
         Some(self.finding(self.place(&format!("/args{at}")), message).help("what does not fit becomes an error of its item"))
     }
 
+    /// Returns the mistake of an argument whose value is computed, and is of a type that the tool never takes.
+    fn misfit(&self, analysis: &mut Analysis<'_, '_>, offered: &[std::sync::Arc<Tool>]) -> Option<Diagnostic> {
+        let name = self.value.as_map()?.get("name")?.as_str().filter(|_| !self.holes.is_empty() && !self.is_hole("/name"))?;
+        let parameters = offered.iter().find(|tool| *tool.name == *name)?.parameters.as_ref()?;
+        let written = self.literal.written(analysis)?;
+        let WrittenParts::Entries(entries) = &written.parts else { return None };
+        let (at, (_, args)) = entries.iter().enumerate().find(|(_, (key, _))| **key == *"args")?;
+        let item = WrittenPart { given: &written, shape: Some(self.literal.shape), span: self.literal.span };
+        let takes = analysis.types.declared(parameters);
+        let ApartPart { span, misfit } = item.part(at, args).apart(&mut analysis.types, takes, "", false)?;
+        let Misfit { subject, is, wanted, .. } = misfit;
+        let message = format!("{subject} of `{name}` must be {wanted}, is {is}");
+        let is_told = !subject.is_empty() && is != wanted;
+        is_told.then(|| self.finding(span, message).help("what does not fit becomes an error of its item"))
+    }
+
     fn finding(&self, span: Span, message: String) -> Diagnostic {
         Diagnostic::new(Code::BadToolArgs, self.path(), span, message)
     }
@@ -164,18 +218,18 @@ impl Item<'_, '_> {
 
     /// Returns the span of the value at a pointer, or of the nearest one around it.
     fn place(&self, pointer: &str) -> Span {
-        let mut here = self.literal.item;
+        let (mut shape, mut span) = (self.literal.shape, self.literal.span);
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
-            let next = match &here.value {
+            let next = match shape {
                 Shape::Map(entries) => entries.iter().rev().find(|(key, _)| *key.value == *step).map(|(_, value)| value),
                 Shape::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
                 _ => None,
             };
             let Some(next) = next else { break };
-            here = next;
+            (shape, span) = (&next.value, next.span);
         }
-        here.span
+        span
     }
 }
 

@@ -9,3 +9,4 @@ pub(super) mod never_true;
 pub(super) mod open_input;
 pub(super) mod returned_values;
 pub(super) mod schema_words;
+mod written_part;

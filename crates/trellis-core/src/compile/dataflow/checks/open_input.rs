@@ -14,6 +14,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, Place},
     path::KeyPath,
     program::{Call, Callee, Node, PointIndex, Program, Role, Write, WriteSource, WriteTarget},
+    schema::{Flaw, Hole, Schema, below},
     scope::RESERVED,
     value::{Key, Value},
 };
@@ -23,7 +24,8 @@ type Assigned = BTreeSet<Key>;
 
 /// Reports the keys that a session may begin with although `inputs` does not name them, each at its first read.
 pub(crate) fn check(program: &Program, tainted: &[bool], found: &mut Vec<Diagnostic>) {
-    let Some(inputs) = program.root().inputs.as_ref().filter(|inputs| !inputs.is_closed()) else { return };
+    let has_patterns = |inputs: &&Schema| inputs.source().get("patternProperties").is_some();
+    let Some(inputs) = program.root().inputs.as_ref().filter(|inputs| !inputs.is_closed() || has_patterns(inputs)) else { return };
     let entry = &program.entry().entry;
     let words = inputs.source().as_map();
     let named = words.and_then(|words| words.get("properties")?.as_map()).into_iter().flat_map(|named| named.keys().cloned());
@@ -46,11 +48,22 @@ pub(crate) fn check(program: &Program, tainted: &[bool], found: &mut Vec<Diagnos
             open.extend(open_reads.visit(point, &assigned[&point.0]));
         }
     }
-    found.extend(open_reads.found.into_iter().map(|(key, place)| {
-        let message = format!("`{key}` may come from whoever begins the session: `inputs` is open and does not name it");
-        Diagnostic::new(Code::OpenInput, &place.path, place.span, message)
-            .help(format!("name `{key}` in `inputs`, set it before, or take `additionalProperties` out of `inputs`"))
+    let given = open_reads.found.into_iter().filter(|(key, _)| takes_key(inputs, key));
+    found.extend(given.map(|(key, place)| {
+        let (why, word) = match inputs.is_closed() {
+            true => ("a pattern of `inputs` takes it, and no property names it", "patternProperties"),
+            false => ("`inputs` is open and does not name it", "additionalProperties"),
+        };
+        Diagnostic::new(Code::OpenInput, &place.path, place.span, format!("`{key}` may come from whoever begins the session: {why}"))
+            .help(format!("name `{key}` in `inputs`, set it before, or take `{word}` out of `inputs`"))
     }));
+}
+
+/// Returns whether a session may begin with a key, whatever its value is.
+fn takes_key(inputs: &Schema, key: &Key) -> bool {
+    let (given, value) = (Value::map([(&**key, Value::Null)]), Hole { pointer: below("", key), text: false, optional: false });
+    let refused = |flaw: &Flaw| matches!(flaw, Flaw::Unknown(at, unknown) if at.is_empty() && **key == **unknown);
+    !inputs.flaws(&given, &[value]).iter().any(refused)
 }
 
 /// The reads that were found so far.

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 
 use crate::{
     compile::dataflow::{
-        domain::TypeId,
+        domain::{TypeId, item_of, key_of},
         fixpoint::Analysis,
         ir::{assert_span, edge_span},
     },
     diagnostic::{Code, Diagnostic, Place},
+    path::Segment,
     program::{Guard, Node, PointIndex, SchemaKey, Speech},
+    schema::SchemaWord,
     template::KindSet,
 };
 
@@ -61,12 +63,14 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
         let point = PointIndex::from_usize(at);
         let node = program.node(program.point(point).node);
+        if node.body == point {
+            entered(analysis, node, &mut seen);
+        }
         for (on, reply) in (0..).zip(program.replies(&program.point(point).replies)) {
             for edge in reply.edges.clone() {
                 let Guard::Predicate(index, _) = program.edges[edge as usize].when else { continue };
                 let keys = &program.predicates[index as usize].keys;
-                let Some(env) = Some(keys).filter(|keys| !keys.is_empty()).and_then(|_| analysis.reply_at(point, on, &mut |_, _| {}))
-                else {
+                let Some(env) = Some(keys).filter(|keys| !keys.is_empty()).and_then(|_| analysis.reply_at(point, on, &mut |_| {})) else {
                     continue;
                 };
                 let asked = Place::new(program.path_of(node), edge_span(program, node, edge));
@@ -75,9 +79,6 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                     add(analysis, &mut seen, (index, number), Seen { of, asked: asked.clone() });
                 }
             }
-        }
-        if node.body == point {
-            entered(analysis, node, &mut seen);
         }
     }
     for ((index, number), Seen { of, asked }) in seen {
@@ -112,23 +113,40 @@ fn add(analysis: &mut Analysis<'_, '_>, seen: &mut BTreeMap<(u32, usize), Seen>,
 
 /// Returns the finding of a key whose words apply to nothing that it can be.
 fn unfit(analysis: &mut Analysis<'_, '_>, predicate: &str, key: &SchemaKey, of: TypeId, asked: &Place) -> Option<Diagnostic> {
-    let known = analysis.types.get(of);
-    if known.unknown || known.dynamic {
-        return None;
-    }
-    let (sorts, program) = (analysis.types.sorts(of), analysis.program);
-    let idle = key.words.iter().find_map(|word| {
+    let (word, about, of) = key.words.iter().find_map(|SchemaWord { at, word }| {
         let (_, about) = WORDS.iter().find(|(name, _)| *name == &*word.value)?;
-        (sorts != KindSet::NONE && !sorts.meet(*about)).then_some((word, *about))
-    });
-    let (word, about) = idle?;
-    let present = analysis.types.present(of);
+        let of = inside(analysis, of, at)?;
+        let sorts = analysis.types.sorts(of);
+        (sorts != KindSet::NONE && !sorts.meet(*about)).then_some((SchemaWord { at: at.clone(), word: word.clone() }, *about, of))
+    })?;
+    let (sorts, present) = (analysis.types.sorts(of), analysis.types.present(of));
     let described = analysis.types.described(present);
-    let path = &key.path;
-    let message = format!("`{}` says nothing about `{path}`, which is {described} where `{predicate}` is asked", word.value);
-    let file = &program.documents[key.place.document as usize].path;
+    let subject = word.at.iter().fold(format!("`{}`", key.path), |subject, step| match step {
+        Segment::Key(key) => key_of(&subject, key),
+        Segment::Index(_) => item_of(&subject),
+    });
+    let message = format!("`{}` says nothing about {subject}, which is {described} where `{predicate}` is asked", word.word.value);
+    let file = &analysis.program.documents[key.place.document as usize].path;
     let help = format!("it applies to {} only: {}", about.name(), remedy(about, sorts));
-    Some(Diagnostic::new(Code::TypeMismatch, file, word.span, message).label(&asked.path, asked.span, "asked here").help(help))
+    Some(Diagnostic::new(Code::TypeMismatch, file, word.word.span, message).label(&asked.path, asked.span, "asked here").help(help))
+}
+
+/// Returns the type of a part of a value, where it is there; `None` if something unknown lies on the way.
+fn inside(analysis: &mut Analysis<'_, '_>, mut of: TypeId, at: &[Segment]) -> Option<TypeId> {
+    let is_known = |analysis: &Analysis<'_, '_>, of| {
+        let of = analysis.types.get(of);
+        !of.unknown && !of.dynamic
+    };
+    for step in at {
+        let known = analysis.types.get(of);
+        let inner = match step {
+            Segment::Key(key) => known.fields.as_ref()?.get(key),
+            Segment::Index(_) => known.items?,
+        };
+        is_known(analysis, of).then_some(())?;
+        of = analysis.types.present(inner);
+    }
+    is_known(analysis, of).then_some(of)
 }
 
 /// Returns what an author can do about a word that is about another kind of values.

@@ -59,15 +59,15 @@ pub(crate) struct Misfit {
 }
 
 impl TypeTable {
-    /// Returns the innermost part of `of`, named `name`, at which it does not fit `wanted`; `breaks` compares the types of a part.
+    /// Returns the innermost part of `of`, which `subject` names, at which it does not fit `wanted`; `breaks` compares the types of a part.
     pub(crate) fn misfit(
         &mut self,
-        name: &str,
+        subject: &str,
         mut of: TypeId,
         mut wanted: TypeId,
         breaks: impl Fn(&mut Self, TypeId, TypeId) -> bool,
     ) -> Misfit {
-        let mut subject = if name.is_empty() { String::new() } else { format!("`{name}`") };
+        let mut subject = subject.to_owned();
         let mut is_inside = false;
         loop {
             let (is, takes) = (self.get(of).clone(), self.get(wanted).clone());
@@ -75,14 +75,10 @@ impl TypeTable {
             let mut fields = fields.flat_map(|(is, takes)| takes.named.iter().map(|(key, wanted)| (key, is.get(key), *wanted)));
             let items = is.items.zip(takes.items);
             if let Some((key, part, part_wanted)) = fields.find(|(_, part, part_wanted)| breaks(self, *part, *part_wanted)) {
-                subject = match subject.strip_suffix('`').filter(|path| path.starts_with('`') && !path[1..].contains('`')) {
-                    Some(path) => format!("{path}.{key}`"),
-                    None if subject.is_empty() => format!("`{key}`"),
-                    None => format!("`{key}` of {subject}"),
-                };
+                subject = key_of(&subject, key);
                 (of, wanted) = (part, part_wanted);
             } else if let Some((part, part_wanted)) = items.filter(|(part, part_wanted)| breaks(self, *part, *part_wanted)) {
-                subject = if subject.is_empty() { "an item".to_owned() } else { format!("an item of {subject}") };
+                subject = item_of(&subject);
                 (of, wanted) = (part, part_wanted);
             } else {
                 let lacks = is.absent && !takes.absent;
@@ -101,4 +97,18 @@ impl TypeTable {
         let claimed = self.without_unknown(of);
         self.join(claimed, wanted) != wanted
     }
+}
+
+/// Returns the name of a key of a value that `subject` names: `a.b` for a path, else "`b` of …".
+pub(crate) fn key_of(subject: &str, key: &str) -> String {
+    match subject.strip_suffix('`').filter(|path| path.starts_with('`') && !path[1..].contains('`')) {
+        Some(path) => format!("{path}.{key}`"),
+        None if subject.is_empty() => format!("`{key}`"),
+        None => format!("`{key}` of {subject}"),
+    }
+}
+
+/// Returns the name of an item of a list that `subject` names.
+pub(crate) fn item_of(subject: &str) -> String {
+    if subject.is_empty() { "an item".to_owned() } else { format!("an item of {subject}") }
 }

@@ -24,7 +24,7 @@ mod schemas;
 mod violates;
 
 pub(crate) use self::{
-    display::Misfit,
+    display::{Misfit, item_of, key_of},
     elements::having,
     operands::{ElementPathId, GuardId, SubPathId},
     packed::PackedType,

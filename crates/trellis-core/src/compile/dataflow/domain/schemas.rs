@@ -121,7 +121,12 @@ impl TypeTable {
                     }
                 }
                 "array" => {
-                    let items = schema.get("items").map_or(TypeId::UNKNOWN, |items| self.schema(root, items, left, depth + 1));
+                    let (first, rest) = tuple(schema);
+                    let rest = rest.map_or(TypeId::UNKNOWN, |rest| self.schema(root, rest, left, depth + 1));
+                    let items = first.iter().fold(rest, |known, item| {
+                        let item = self.schema(root, item, left, depth + 1);
+                        self.join(known, item)
+                    });
                     of.items = Some(items);
                     if !matches!(schema.get("minItems"), Some(Value::Int(1..))) {
                         of.values.push(Value::list([]));
@@ -203,6 +208,15 @@ impl TypeTable {
         let others = if may_be(fields.others) { self.to_schema(fields.others) } else { Value::Bool(false) };
         schema.insert("additionalProperties".into(), others);
         schema.into()
+    }
+}
+
+/// Returns the schemas of the first items of a list, each by its place, and that of the others. Before 2020-12 both had other names.
+pub(super) fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
+    let items = schema.get("items");
+    match items.and_then(Value::as_list) {
+        Some(first) => (first.iter().collect(), schema.get("additionalItems")),
+        None => (schema.get("prefixItems").and_then(Value::as_list).into_iter().flatten().collect(), items),
     }
 }
 

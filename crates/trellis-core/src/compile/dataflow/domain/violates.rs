@@ -11,7 +11,7 @@
 
 use super::{
     Fields, Kinds, Type, TypeId, TypeTable,
-    schemas::{BEYOND, REFINED, plain},
+    schemas::{BEYOND, REFINED, plain, tuple},
 };
 use crate::{
     schema::{Schema, followed, takes},
@@ -108,8 +108,7 @@ impl TypeTable {
             return exactly;
         }
         let is_read = |key: &str| READ.contains(&key) || REFINED.contains(&key) || key.starts_with("x-");
-        // The items of a tuple in older drafts.
-        let is_tuple = map.get("items").is_some_and(|items| items.as_list().is_some());
+        let is_tuple = !tuple(map).0.is_empty();
         if (is_tuple || !map.keys().all(|key| is_read(key))) && exactly {
             return !self.all_values_fit(of, schema);
         }
@@ -138,7 +137,9 @@ impl TypeTable {
             || (of.kinds.has(Kinds::FLOAT) && !takes(&["number"]))
             || (of.kinds != Kinds::default() && (closed || refined));
         let of_items = |items: TypeId| {
-            let inner = || map.get("items").is_some_and(|schema| self.broken(self.get(items), schema, asked, depth - 1));
+            // Which item stands where is not known.
+            let (first, rest) = tuple(map);
+            let inner = || rest.filter(|_| first.is_empty()).is_some_and(|schema| self.broken(self.get(items), schema, asked, depth - 1));
             !takes(&["array"]) || closed || refined || inner()
         };
         let of_fields = |fields: &Fields| {

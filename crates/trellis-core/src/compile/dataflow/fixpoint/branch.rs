@@ -18,7 +18,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         if self.tainted[point.index()] {
             let nothing = Env::open(self.tables.keys.room());
-            cfg::neighbours(self.program, point, |_| true, &mut |to| now.onward.push((to, nothing.clone())));
+            cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
         self.count(point_ops, &mut incoming);
@@ -52,19 +52,17 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Follows the writes of a reply, which counts from the first of its point. `see` gets the number of each write and the type of what it writes.
-    /// Returns the environment before the choice of an edge; `None` if no session gets there.
-    pub(crate) fn reply_at(&mut self, point: PointIndex, on: u32, see: &mut dyn FnMut(usize, TypeId)) -> Option<Env> {
+    /// Follows the writes of a reply, which counts from the first of its point. `see` gets the type of what each writes, in order. Returns the
+    /// environment before the choice of an edge; `None` if no session gets there.
+    pub(crate) fn reply_at(&mut self, point: PointIndex, on: u32, see: &mut dyn FnMut(WrittenType)) -> Option<Env> {
         let mut env = self.env_at(point)?;
         let point_ops = self.tables.ops.point_ops(point).clone();
         let reply = self.tables.ops.reply(&point_ops, ReplyIndex(on));
         self.bring(&point_ops, reply.input, &mut env);
-        let (mut number, mut now) = (0, PointResult::default());
+        let mut now = PointResult::default();
         for at in reply.ops.0..reply.ops.1 {
             if let Op::Write { source, .. } = self.tables.ops.op(&point_ops, OpIndex(at)) {
-                let of = self.source(&point_ops, &env, source);
-                see(number, of);
-                number += 1;
+                see(self.written(&point_ops, &env, source));
             }
             if !self.transfer(&point_ops, &mut env, OpRange(at, at + 1), &mut now) {
                 return None;

@@ -6,7 +6,36 @@
 
 use super::*;
 
+/// Type of a written value, with the types of the parts that it certainly has.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenType {
+    pub(crate) of: TypeId,
+    pub(crate) parts: WrittenParts,
+}
+
+/// Parts of a value that is written as a list or a mapping, in the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) enum WrittenParts {
+    Whole,
+    Items(Vec<WrittenType>),
+    Entries(Vec<(Key, WrittenType)>),
+}
+
 impl Analysis<'_, '_> {
+    /// Returns the type of a written expression in an environment, part by part.
+    pub(crate) fn written(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> WrittenType {
+        let of = self.source(point_ops, env, source);
+        let parts = match self.tables.sources.get(source).clone() {
+            SourceExpr::There(inner) => self.written(point_ops, env, inner).parts,
+            SourceExpr::List(items) => WrittenParts::Items(items.iter().map(|item| self.written(point_ops, env, *item)).collect()),
+            SourceExpr::Map(entries) => {
+                WrittenParts::Entries(entries.iter().map(|(key, of)| (key.clone(), self.written(point_ops, env, *of))).collect())
+            }
+            _ => WrittenParts::Whole,
+        };
+        WrittenType { of, parts }
+    }
+
     /// Returns the type of an expression in an environment.
     pub(crate) fn source(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> TypeId {
         match self.tables.sources.get(source) {

@@ -40,7 +40,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::alarms::{Alarms, UnknownAt};
+pub(crate) use self::{
+    alarms::{Alarms, UnknownAt},
+    eval::{WrittenParts, WrittenType},
+};
 use self::{
     alarms::{Observation, PointResult},
     calls::CallSummaries,
@@ -71,7 +74,7 @@ use crate::{
     },
     path::KeyPath,
     program::{Call, Guard, Node, NodeIndex, PointIndex, Program},
-    value::Value,
+    value::{Key, Value},
 };
 
 /// Analysis of one program: its tables, and the solution.

@@ -28,7 +28,8 @@ fn asked<'p>(
 ) -> impl Iterator<Item = (&'p KeyPath, u32, ReadKind<'p>)> {
     let predicate = &program.predicates[index as usize];
     let locales = if let ReadKind::Part(locales, _) = kind { locales } else { LocaleScope::Everywhere };
-    let by_schema = predicate.keys.iter().map(move |key| (&key.path, key.place.document, ReadKind::Schema(key.place.span, locales)));
+    let by_schema = predicate.keys.iter().filter(|key| key.is_needed);
+    let by_schema = by_schema.map(move |key| (&key.path, key.place.document, ReadKind::Schema(key.place.span, locales)));
     let needs = predicate.needs().take(if predicate.keys.is_empty() { usize::MAX } else { 0 });
     needs.map(move |path| (path, document, kind)).chain(by_schema)
 }

@@ -139,7 +139,7 @@ impl Reporter<'_, '_> {
 fn misfit(analysis: &Analysis<'_, '_>, key: &str, of: TypeId, schema: &Value, part: &Value) -> Misfit {
     let mut types = analysis.types.clone();
     let wanted = types.of_part(schema, part);
-    types.misfit(key, of, wanted, TypeTable::exceeds)
+    types.misfit(&format!("`{key}`"), of, wanted, TypeTable::exceeds)
 }
 
 /// Returns the calls of `before_each` in a document.
