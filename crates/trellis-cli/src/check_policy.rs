@@ -74,15 +74,15 @@ impl CheckPolicy {
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) -> anyhow::Result<()> {
         let mut late = check_bindings(&checked.documents);
         late.extend(check_names(&checked.documents));
-        let files = check_files(&checked.documents, folder);
-        late.extend(files.diagnostics);
+        let mut files = check_files(&checked.documents, folder);
+        late.append(&mut files.diagnostics);
         if let Some(program) = program.filter(|_| self.host) {
             let host = Host::new().secrets(secrets(folder));
             let (bindings, _) = Bindings::new(program, folder, &host);
             late.extend(bindings.unbound_tools(program, Severity::Error));
             late.extend(unknown_secrets(program, &secrets(folder)));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
-            late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
+            late.extend(bindings.obstacles_beside(program, &files).into_iter().filter(|_| !self.watch));
             if self.reach {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("nothing can be connected to")?;
                 late.extend(runtime.block_on(async {

@@ -185,7 +185,9 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
             let ids = || engine.inspect().nodes().iter().map(|node| node.id.as_str());
             let first = || ids().take(NODES_NAMED).map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
             let more = if ids().count() > NODES_NAMED { ", …" } else { "" };
-            did_you_mean(id.as_str(), ids()).or_else(|| Some(format!("there are {}{more}", first())))
+            let module = format!("{id}/start");
+            let begins = ids().find(|known| *known == module).map(|start| format!("the module `{id}` begins at `{start}`"));
+            begins.or_else(|| did_you_mean(id.as_str(), ids())).or_else(|| Some(format!("there are {}{more}", first())))
         }
         _ => None,
     };

@@ -56,8 +56,9 @@ impl Published {
         Some(Notification::new("textDocument/publishDiagnostics".into(), PublishDiagnosticsParams { uri, version, diagnostics }))
     }
 
-    /// Returns the message with the list of a sheet of a graph, unless the client has it. `open`: its address and version, as its client has them.
-    pub(crate) fn of_sheet(
+    /// Returns the message with the list of a file beside a graph, such as a sheet, unless the client has it. `open`: its address and version, as its
+    /// client has them.
+    pub(crate) fn beside(
         &mut self,
         graph: GraphNumber,
         file: &Path,

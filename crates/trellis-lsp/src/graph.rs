@@ -20,9 +20,10 @@ use trellis_project::{Directory, LoadError, Overlay, Project};
 
 use crate::{
     carry::{Replaced, carry},
-    linker::{GraphNumber, Job, Link},
+    linker::{GraphNumber, Job, Link, LinkJob},
     revisions::Revisions,
     sheets::{is_in_tests, is_sheet},
+    state::UnhousedFile,
     text::Text,
     wire::{self, Uri},
 };
@@ -106,12 +107,10 @@ impl Graph {
 
     /// Returns the path of a file below the root, as the graph names it; `None` for a file outside.
     pub(crate) fn path_of(&self, file: &Path) -> Option<FilePath> {
-        let below = file.strip_prefix(&self.root).ok()?;
-        if below.as_os_str().is_empty() {
+        if file == self.root {
             return file.file_name().map(|name| FilePath::from(name.to_string_lossy()));
         }
-        let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        Some(FilePath::from(parts.join("/")))
+        path_below(&self.root, file)
     }
 
     /// Returns the address of a file: that of its client if it is open.
@@ -254,14 +253,47 @@ impl Graph {
         true
     }
 
-    /// Returns a job for the linking thread if there is a newer text than it has, and it has none of this graph.
-    pub(crate) fn job(&mut self, strict: bool) -> Option<Job> {
+    /// Returns a job for the linking thread if there is a newer text than it has, and it has none of this graph. `unhoused` are the open files that
+    /// no graph holds.
+    pub(crate) fn job(&mut self, strict: bool, unhoused: &BTreeMap<PathBuf, UnhousedFile>) -> Option<Job> {
         let is_done = self.link.as_ref().is_some_and(|link| link.generation == self.generation);
         if self.linking.is_some() || is_done {
             return None;
         }
         self.linking = Some(self.generation);
-        Some(Job::Link { graph: self.number, generation: self.generation, snapshot: self.project.snapshot(), strict })
+        let root = match self.root.is_file() {
+            true => self.root.parent().unwrap_or(&self.root).to_owned(),
+            false => self.root.clone(),
+        };
+        let below = |(file, open): (&PathBuf, &UnhousedFile)| Some((path_below(&root, file)?, open.text.as_str().into()));
+        let unsaved = unhoused.iter().filter_map(below).collect();
+        let (graph, generation, snapshot) = (self.number, self.generation, self.project.snapshot());
+        Some(Job::Link(Box::new(LinkJob { graph, generation, snapshot, strict, root, unsaved })))
+    }
+
+    /// Links again if the last link looked at a file beside the graph, or at the folder that holds it.
+    pub(crate) fn stir(&mut self, file: &Path) {
+        let (Some(path), Some(link)) = (self.path_of(file), &self.link) else { return };
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if self.document(&path).is_none() && (link.looked.contains(&path) || link.looked.contains(folder)) {
+            self.judge_again();
+        }
+    }
+
+    /// Links again if an open file beside the graph has another text than the last link saw.
+    pub(crate) fn stir_outdated(&mut self, unhoused: &BTreeMap<PathBuf, UnhousedFile>) {
+        let is_seen = |file: &Path, open: &UnhousedFile| {
+            let seen = self.path_of(file).and_then(|path| self.link.as_ref()?.unsaved.get(&path));
+            seen.is_some_and(|seen| **seen == *open.text.as_str())
+        };
+        let outdated: Vec<&PathBuf> = unhoused.iter().filter(|(file, open)| !is_seen(file, open)).map(|(file, _)| file).collect();
+        outdated.into_iter().for_each(|file| self.stir(file));
+    }
+
+    /// Returns the text beside the graph that the last link has findings about.
+    pub(crate) fn beside(&self, path: &str) -> Option<&Arc<str>> {
+        let link = self.link.as_ref()?;
+        link.beside.iter().find(|source| *source.path == *path).map(|source| &source.text)
     }
 
     /// Links again, since what counts as a finding is another thing now.
@@ -333,7 +365,10 @@ impl Graph {
     /// Returns the findings of a file, in order: what its newest text says, and what the last link says of it, with all spans in the newest
     /// texts.
     pub(crate) fn findings(&self, path: &FilePath) -> Vec<Diagnostic> {
-        let Some(document) = self.document(path) else { return Vec::new() };
+        let Some(document) = self.document(path) else {
+            let link = self.link.as_ref().filter(|_| self.beside(path).is_some());
+            return link.map(|link| link.of(Some(path)).to_vec()).unwrap_or_default();
+        };
         let is_seen = !self.since.contains_key(path) && !self.renewed.contains_key(path);
         let mut found = Vec::new();
         if (!is_seen || self.link.is_none()) && !document.diagnostics.is_empty() {
@@ -388,8 +423,20 @@ impl Graph {
 
     /// Returns the range of a place in the newest text, as its client counts.
     pub(crate) fn range(&mut self, path: &FilePath, span: Span, encoding: crate::text::Encoding) -> wire::Range {
+        if self.document(path).is_none()
+            && let Some(text) = self.beside(path)
+        {
+            return Text::new(Arc::clone(text)).range(span, encoding);
+        }
         self.text(path).map(|text| text.range(span, encoding)).unwrap_or_default()
     }
+}
+
+/// Returns the path of a file below a folder.
+fn path_below(folder: &Path, file: &Path) -> Option<FilePath> {
+    let below = file.strip_prefix(folder).ok()?;
+    let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    Some(FilePath::from(parts.join("/")))
 }
 
 /// Returns true if a path alone makes its folder a graph.

@@ -28,16 +28,49 @@ mod uri;
 mod wire;
 mod workspace;
 
-use std::{fs::File, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    path::Path,
+    sync::Arc,
+};
 
-use trellis_core::{Diagnostic, Document};
+use trellis_core::{Diagnostic, Document, diagnostic::FilePath};
 
 pub use lsp_server::Connection;
 pub use server::{ServeError, serve};
 
-/// Finds mistakes that `trellis check` reports beyond the rules of a graph, such as those in the settings of bindings. It is called with
-/// the documents of a graph after each link.
-pub type LateFindings = fn(&[Arc<Document>]) -> Vec<Diagnostic>;
+/// A graph in which more mistakes are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct LateQuestion<'g> {
+    /// Its files.
+    pub documents: &'g [Arc<Document>],
+    /// The folder that their paths are below.
+    pub root: &'g Path,
+    /// The texts of open files that lie in the folder and are no files of the graph.
+    pub unsaved: &'g BTreeMap<FilePath, Arc<str>>,
+}
+
+/// The mistakes that were found.
+#[derive(Debug, Default)]
+pub struct LateAnswer {
+    /// The findings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files beside the graph that they point into.
+    pub sources: Vec<Arc<Document>>,
+    /// The files and folders beside the graph that were looked at: an edit of one may change the findings.
+    pub looked: BTreeSet<FilePath>,
+}
+
+impl From<Vec<Diagnostic>> for LateAnswer {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self { diagnostics, ..Self::default() }
+    }
+}
+
+/// Finds mistakes that `trellis check` reports beyond the rules of a graph, such as those in the settings of bindings and in the files that
+/// bindings read. It is called after each link.
+pub type LateFindings = fn(&LateQuestion<'_>) -> LateAnswer;
 
 /// Serves a client on the standard streams until it says `exit`. What the server says about itself is appended to `log`; without one, warnings
 /// go to standard error.

@@ -1,26 +1,45 @@
 //! The thread that links graphs: it takes snapshots and returns the results.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use crossbeam_channel::{Receiver, Sender, never, unbounded};
 use trellis_core::{
     Diagnostic, Document, Program,
     compile::{Compiler, Draft},
     context_types::ContextTypes,
+    diagnostic::FilePath,
 };
 use trellis_project::Snapshot;
 
-use crate::LateFindings;
+use crate::{LateAnswer, LateFindings, LateQuestion};
 
 /// The number of a graph; it is not given twice.
 pub(crate) type GraphNumber = u32;
 
 /// A graph to link.
 pub(crate) enum Job {
-    /// The documents of a graph, at a generation of its texts; with `strict`, unchecked reads are findings.
-    Link { graph: GraphNumber, generation: u64, snapshot: Snapshot, strict: bool },
+    /// The documents of a graph, at a generation of its texts.
+    Link(Box<LinkJob>),
     /// Nobody asks for this graph any more.
     Forget(GraphNumber),
+}
+
+/// The documents of a graph that are linked.
+pub(crate) struct LinkJob {
+    pub(crate) graph: GraphNumber,
+    /// The generation of its texts.
+    pub(crate) generation: u64,
+    pub(crate) snapshot: Snapshot,
+    /// True if unchecked reads are findings.
+    pub(crate) strict: bool,
+    /// The folder of the graph.
+    pub(crate) root: PathBuf,
+    /// The texts of open files there that are no files of the graph.
+    pub(crate) unsaved: BTreeMap<FilePath, Arc<str>>,
 }
 
 /// The result of linking a snapshot.
@@ -28,6 +47,12 @@ pub(crate) struct Link {
     pub(crate) generation: u64,
     /// The documents that were linked.
     pub(crate) documents: Vec<Arc<Document>>,
+    /// The files beside the graph in which there are findings.
+    pub(crate) beside: Vec<Arc<Document>>,
+    /// The files and folders beside the graph that were looked at.
+    pub(crate) looked: BTreeSet<FilePath>,
+    /// The texts of open files beside the graph that were seen.
+    pub(crate) unsaved: BTreeMap<FilePath, Arc<str>>,
     /// Findings as `trellis check` has them, in its order.
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The graph as far as it was lowered, also with mistakes.
@@ -82,16 +107,18 @@ impl Linker {
 fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings) {
     let mut compilers: BTreeMap<GraphNumber, Compiler> = BTreeMap::new();
     while let Ok(job) = queue.recv() {
-        let Job::Link { graph, generation, snapshot, strict } = job else {
-            if let Job::Forget(graph) = job {
+        let LinkJob { graph, generation, snapshot, strict, root, unsaved } = match job {
+            Job::Link(job) => *job,
+            Job::Forget(graph) => {
                 compilers.remove(&graph);
+                continue;
             }
-            continue;
         };
         let compiler = compilers.entry(graph).or_default();
         let compiled = snapshot.recompile(compiler);
         let mut diagnostics = compiled.diagnostics;
-        let mut more = late(snapshot.documents());
+        let question = LateQuestion { documents: snapshot.documents(), root: &root, unsaved: &unsaved };
+        let LateAnswer { diagnostics: mut more, sources: beside, looked } = late(&question);
         if strict {
             more.extend(compiled.unchecked.iter().map(trellis_core::compile::UncheckedRead::finding));
         }
@@ -101,7 +128,7 @@ fn run(queue: &Receiver<Job>, done: &Sender<Linked>, late: LateFindings) {
         }
         diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         let program = compiled.draft.as_ref().map(|draft: &Draft| Arc::clone(draft.program()));
-        let link = Link { generation, documents: snapshot.documents().to_vec(), diagnostics, program };
+        let link = Link { generation, documents: snapshot.documents().to_vec(), beside, looked, unsaved, diagnostics, program };
         if done.send(Linked::Link(graph, link)).is_err() {
             return;
         }

@@ -3,7 +3,8 @@
 use std::{fs::File, io::IsTerminal as _, path::PathBuf};
 
 use anyhow::{Context as _, bail};
-use trellis_host::binding::{check_bindings, check_names};
+use trellis_host::binding::{FileFindings, check_bindings, check_names, check_unsaved_files};
+use trellis_lsp::{LateAnswer, LateQuestion};
 
 use crate::Exit;
 
@@ -37,7 +38,14 @@ impl Lsp {
             opened.with_context(|| format!("`{}` cannot be written", file.display()))
         });
         let log = opened.transpose()?;
-        trellis_lsp::serve_stdio(|documents| [check_bindings(documents), check_names(documents)].concat(), log)?;
+        trellis_lsp::serve_stdio(late, log)?;
         Ok(Exit::Fine)
     }
+}
+
+/// Finds the mistakes that `trellis check` has beyond those of the graph itself.
+fn late(question: &LateQuestion<'_>) -> LateAnswer {
+    let LateQuestion { documents, root, unsaved } = *question;
+    let FileFindings { diagnostics: in_files, sources, looked, .. } = check_unsaved_files(documents, root, unsaved);
+    LateAnswer { diagnostics: [check_bindings(documents), check_names(documents), in_files].concat(), sources, looked }
 }

@@ -60,6 +60,7 @@ where
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;
         loop {
+            watch.also(self.graphs.iter().filter_map(|graph| graph.live.as_ref()).flat_map(Live::scripts));
             match watch.next(Some(READER_CHECK_INTERVAL)) {
                 Wake::Closed => break,
                 Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
@@ -162,7 +163,7 @@ impl WatchedGraph {
         // An edited script changes nothing that is checked; templates that compute, replies, statements and cards are checked themselves.
         let is_checked = |script: &std::path::PathBuf| {
             let ends = script.extension().and_then(|end| end.to_str());
-            ends.is_some_and(|end| ["jinja", "yaml", "yml", "json", "sql", "md"].contains(&end))
+            script.is_dir() || ends.is_some_and(|end| ["jinja", "jinja2", "j2", "txt", "yaml", "yml", "json", "sql", "md"].contains(&end))
         };
         edit.scripts.is_empty() || !edit.changed.is_empty() || edit.scripts.iter().any(is_checked)
     }

@@ -200,3 +200,27 @@ fn the_host_is_asked_whether_bound_commands_can_start() {
     }
     assert!(ran.out.ends_with("4 errors in 1 node\n"), "{}", ran.out);
 }
+
+/// A graph whose bindings read files, each with a mistake.
+const FILES: &[(&str, &str)] = &[
+    ("start.md", "---\ndo: { parallel: { a: sum, b: find, c: { name: ask, args: { prompt: Hi } } } }\n---\n"),
+    (
+        "trellis.yaml",
+        "models: { roles: { r: [s] }, providers: { s: { scripted: _model.yaml } } }\nbindings:\n  sum: { compute: s.jinja, returns: { type: boolean } }\n  \
+         find: { builtin: sql.query, database: _d.db, init: _no.sql, sql: select 1 }\n  ask: { model: { role: r, system: _pp.md } }\n",
+    ),
+    ("s.jinja", "{% set result = %}\n"),
+    ("_model.yaml", "- when: { contians: x }\n  reply: { content: x }\n"),
+];
+
+#[test]
+fn a_mistake_in_a_file_of_a_binding_is_told_once_also_with_the_host() {
+    let sandbox = Sandbox::new(FILES);
+    let plain = sandbox.trellis(&["check"]);
+    assert_eq!(plain.code, Some(1));
+    for place in ["  s.jinja:1:", "  _model.yaml:1:11\n", "  trellis.yaml:4:", "  trellis.yaml:5:"] {
+        assert_eq!(plain.out.matches(place).count(), 1, "{place}\n{}", plain.out);
+    }
+    assert!(plain.out.ends_with("4 errors in 1 node\n"), "{}", plain.out);
+    assert_eq!(sandbox.trellis(&["check", "--host"]).out, plain.out);
+}

@@ -78,6 +78,8 @@ fn findings_are_those_of_check() {
     let sandbox = Sandbox::new(SOUND);
     let root = std::fs::canonicalize(sandbox.path()).unwrap();
     std::fs::write(root.join("wrong.md"), "---\nto: nowhere\n---\n").unwrap();
+    std::fs::write(root.join("trellis.yaml"), "bindings:\n  v: { compute: v.jinja, returns: { type: boolean } }\n").unwrap();
+    std::fs::write(root.join("v.jinja"), "{% set result = \"yes\" %}\n").unwrap();
     let folder = format!("file://{}", root.display());
     let initialize = INITIALIZE.replace("\"rootUri\":null", &format!("\"rootUri\":\"{folder}\""));
     let mut child = Command::new(env!("CARGO_BIN_EXE_trellis")).args(["lsp"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -87,13 +89,14 @@ fn findings_are_those_of_check() {
     }
     let mut reader = std::io::BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
-    while !text.contains("unknown-target") {
+    while !(text.contains("unknown-target") && text.contains("/v.jinja\"") && text.contains("type-mismatch")) {
         let mut byte = [0; 1024];
         let count = std::io::Read::read(&mut reader, &mut byte).unwrap();
         assert!(count > 0, "{text}");
         text.push_str(&String::from_utf8_lossy(&byte[..count]));
     }
-    assert!(sandbox.trellis(&["check"]).out.contains("unknown-target"));
+    let found = sandbox.trellis(&["check"]).out;
+    assert!(found.contains("unknown-target") && found.contains("  v.jinja:1:17\n"), "{found}");
     drop(input);
     child.wait().unwrap();
 }

@@ -65,6 +65,36 @@ fn each_provider_of_a_policy_decides_about_a_run() {
     }
 }
 
+// language 11.3
+#[test]
+fn a_module_is_named_as_calls_name_it() {
+    const MODULE: &[(&str, &str)] = &[
+        ("start.md", "---\ndo: { graph: sub }\non_denied: denied\nto: done\n---\n"),
+        ("sub/start.md", "---\n---\n"),
+        ("done.md", "---\noutput: done\n---\n"),
+        ("denied.md", "---\noutput: denied\n---\n"),
+    ];
+    for (policy, end) in [
+        ("[{ block: [\"graph:sub\"] }]", "denied"),
+        ("[{ block: [\"graph:sub/start\"] }]", "denied"),
+        ("[{ block: [{ tool: \"graph:sub\" }] }]", "denied"),
+        ("[{ allow: [\"graph:sub\"], else: block }]", "done"),
+        ("[{ allow: [\"graph:s\"], else: block }]", "denied"),
+    ] {
+        let sandbox = Sandbox::new(MODULE);
+        sandbox.write("trellis.yaml", format!("# trellis: allow(unknown-tool)\npolicy: {policy}\n").as_bytes());
+        let ran = run(&sandbox, &[], &[]);
+        assert!(ran.out.lines().last().unwrap_or_default().contains(&format!("\"{end}\"")), "{policy}: {ran:?}");
+    }
+    // Where a node has the name, the calls mean that one.
+    let sandbox = Sandbox::new(MODULE);
+    sandbox.write("start.md", b"---\ndo: { graph: sub/start }\non_denied: denied\nto: done\n---\n");
+    sandbox.write("sub.md", b"---\n---\n");
+    sandbox.write("trellis.yaml", b"policy: [{ block: [\"graph:sub\"] }]\n");
+    let ran = run(&sandbox, &[], &[]);
+    assert!(ran.out.lines().last().unwrap_or_default().contains("\"done\""), "{ran:?}");
+}
+
 #[test]
 fn a_tool_that_decides_is_told_the_call_and_its_notes_are_shown() {
     let sandbox = shop("policy: [{ tool: gate }]\n");

@@ -103,6 +103,41 @@ fn several_paths_are_watched_at_once_with_what_the_host_says() {
 }
 
 #[test]
+fn files_that_bindings_read_are_watched() {
+    let card = "---\ntitle: A\nrun: [./bin/a]\n---\nText.\n";
+    let sandbox = Sandbox::new(&[
+        ("start.md", "---\ndo: { parallel: { a: sum, b: find } }\n---\n"),
+        (
+            "trellis.yaml",
+            "bindings:\n  sum: { compute: v.jinja, returns: { type: boolean } }\n  find: { builtin: sql.query, database: _d.db, init: _d.sql, sql: select id from p }\n  \
+             run: { builtin: skills.check }\n",
+        ),
+        ("_d.sql", "create table p (id integer);\n"),
+        ("_skills/tidy.md", card),
+    ]);
+    let open = check(&sandbox, &["--format", "json"]);
+    let codes = |report: &serde_json::Value| -> Vec<String> {
+        report["diagnostics"].as_array().unwrap().iter().map(|found| found["code"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(codes(&open.json()), ["missing-file"]);
+    for (path, text, expected) in [
+        ("v.jinja", "{% set result = true %}\n", &[][..]),
+        ("v.jinja", "{% set result = \"yes\" %}\n", &["type-mismatch"]),
+        ("v.jinja", "{% set result = false %}\n", &[]),
+        ("_d.sql", "create table p (name text);\n", &["sql-syntax"]),
+        ("_d.sql", "create table p (id integer, name text);\n", &[]),
+        ("_skills/tidy.md", "---\ntitle: A\nrunn: [./bin/a]\n---\n", &["wrong-type"]),
+        ("_skills/tidy.md", card, &[]),
+        ("_skills/new.md", "---\nrun: [./bin/a]\n---\n", &["wrong-type"]),
+    ] {
+        sandbox.write(path, text.as_bytes());
+        open.json_until(|report| {
+            codes(report).iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>() == expected.iter().copied().collect()
+        });
+    }
+}
+
+#[test]
 fn a_checker_that_nobody_reads_ends() {
     let sandbox = Sandbox::new(SOUND);
     let mut command = sandbox.command(&["check", "--watch"]);

@@ -134,7 +134,8 @@ impl Binding for ComputeFile {
     fn obstacles(&self) -> Vec<Obstacle> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let broken = read.parsed.as_ref().err().into_iter().flatten();
-        broken.chain(&read.unknown).map(|why| Obstacle::new("compute", why.clone())).collect()
+        let file = self.folder.join(&self.path);
+        broken.chain(&read.unknown).map(|why| Obstacle::new("compute", why.clone()).of_file(&file)).collect()
     }
 }
 

@@ -3,7 +3,13 @@
 //! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks
 //! and bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
 
-use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use trellis_core::{Code, Document, ToolError, Value, diagnostic::Severity, program::Graph, syntax::project::HostConfig};
 
@@ -120,12 +126,15 @@ pub struct Obstacle {
     pub help: Option<String>,
     /// The server, host or provider that it is about, where other bindings may call it too: the same message about it is reported once.
     pub peer: Option<Arc<str>>,
+    /// The file that it is about, where it is one that the binding reads.
+    pub file: Option<PathBuf>,
 }
 
 impl Obstacle {
     /// Creates an obstacle that prevents every success.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), code: Code::UnboundTool, severity: Severity::Error, message: message.into(), help: None, peer: None }
+        let (place, message) = (place.into(), message.into());
+        Self { place, code: Code::UnboundTool, severity: Severity::Error, message, help: None, peer: None, file: None }
     }
 
     /// Adds advice.
@@ -140,6 +149,12 @@ impl Obstacle {
         let host = crate::http::unprotected(url)?;
         let found = Self::new(place, format!("the variable `{variable}` has everything go unencrypted to `{host}`"));
         Some(Self { severity: Severity::Warning, ..found.help("set it to a URL of `https:`").about(&host) })
+    }
+
+    /// Names the file that it is about.
+    #[must_use]
+    pub fn of_file(self, file: &Path) -> Self {
+        Self { file: Some(file.to_owned()), ..self }
     }
 
     /// Names the server, host or provider that it is about.

@@ -13,6 +13,7 @@ mod config;
 mod context;
 mod frontmatter;
 mod function;
+mod globs;
 mod hidden;
 mod host;
 #[cfg(feature = "model")]
@@ -31,6 +32,7 @@ mod names;
 mod output;
 #[cfg(any(feature = "mcp", feature = "model"))]
 mod outwards;
+mod policy_names;
 mod preflight;
 #[cfg(feature = "processes")]
 mod process;
@@ -73,7 +75,7 @@ pub use self::mcp::{ServerLibrary, Servers, server_library};
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub use self::{
-    beside::{FileFindings, check_files},
+    beside::{FileFindings, check_files, check_unsaved_files},
     context::{CallContext, Caller, Cancel, Delta},
     host::{Host, Resource},
     job::{Job, Offered, Progress},

@@ -3,140 +3,31 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use trellis_core::{
-    Code, Diagnostic, Document, Mapping, Value, compile,
+    Code, Diagnostic, Document, Mapping, Value,
     diagnostic::near,
     span::Span,
-    syntax::{
-        document::Content,
-        node::{NodeSyntax, ToolRef},
-        project::{BindingSyntax, HostConfig, ProjectSyntax},
-    },
+    syntax::{document::Content, project::BindingSyntax},
 };
 
-use crate::secrets::{is_name, named_in};
+use super::policy_names::check_policies;
+use crate::secrets::{is_name, named_by_host, named_in};
 
-/// The characters that make a glob of a name.
-const GLOB: [char; 6] = ['*', '?', '[', ']', '{', '}'];
-
-/// Returns the findings about names that nothing in the graph has: tools in `policy`, secrets whose name no provider could have, and parameters of
+/// Returns the findings about names that nothing in the graph has: tools and graphs in `policy`, secrets whose name no provider could have, and parameters of
 /// SQL that are no arguments.
 pub fn check_names(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let tools = tools_of(documents);
-    // A library or a file that was not read may have any tool.
-    let is_whole = !documents.iter().any(|document| matches!(document.content, Content::Broken));
+    let mut found = check_policies(documents);
     for document in documents {
         found.extend(secrets_of(document));
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
-        if is_whole {
-            let config = HostConfig { path: document.path.clone(), ..project.host.clone() };
-            found.extend(policy(&config, "policy", &tools, project, documents));
-        }
-        for binding in &project.bindings {
-            if is_whole {
-                let config = HostConfig { path: document.path.clone(), ..binding.config.clone() };
-                found.extend(policy(&config, "chain", &tools, project, documents));
-            }
-            found.extend(parameters(document, binding));
-        }
+        found.extend(project.bindings.iter().flat_map(|binding| parameters(document, binding)));
     }
     found
-}
-
-/// The names of all tools that the graph declares, and of its builtins.
-fn tools_of(documents: &[Arc<Document>]) -> BTreeSet<Arc<str>> {
-    let inline = |tools: &[ToolRef]| {
-        let named = tools.iter().filter_map(|tool| match tool {
-            ToolRef::Inline(tool) => tool.name.as_ref(),
-            ToolRef::Name(_) | ToolRef::Library(_) => None,
-        });
-        named.map(|name| Arc::clone(&name.value)).collect::<Vec<_>>()
-    };
-    let bound = |project: &ProjectSyntax| {
-        let named = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref());
-        named.map(|name| Arc::clone(&name.value)).collect::<Vec<_>>()
-    };
-    let of_nodes = |nodes: &[NodeSyntax]| nodes.iter().flat_map(|node| inline(&node.tools)).collect::<Vec<_>>();
-    let of = |document: &Arc<Document>| match &document.content {
-        Content::Node(node) => inline(&node.tools),
-        Content::Nodes(nodes, project) => [of_nodes(nodes), bound(project)].concat(),
-        Content::Library(tools) => inline(tools),
-        Content::Project(project) => bound(project),
-        Content::Broken => Vec::new(),
-    };
-    documents.iter().flat_map(of).collect()
-}
-
-/// Reports names in a chain of providers that are no tool of the graph. A pattern with `*` may be about tools to come.
-fn policy(
-    config: &HostConfig,
-    key: &str,
-    tools: &BTreeSet<Arc<str>>,
-    project: &ProjectSyntax,
-    documents: &[Arc<Document>],
-) -> Vec<Diagnostic> {
-    let Some(Value::List(providers)) = config.get(key) else { return Vec::new() };
-    let mut found = Vec::new();
-    for (at, provider) in providers.iter().enumerate() {
-        if let Some(name) = provider.get("tool").and_then(Value::as_str) {
-            let bound: Vec<&str> =
-                project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value).collect();
-            if !bound.contains(&name) {
-                let message = format!("`{name}` is asked by a policy, and there is no such binding");
-                let help = || format!("bind it: `bindings: {{{name}: {{process: [./{name}]}}}}`");
-                let span = config.span(&format!("{key}.{at}.tool")).unwrap_or(Span::at(0));
-                let unknown = Diagnostic::new(Code::UnknownTool, &config.path, span, message);
-                found.push(unknown.meant(span, near(name, bound), help));
-            }
-        }
-        for list in ["block", "ask", "allow"] {
-            let Some(Value::List(patterns)) = provider.get(list) else { continue };
-            for (index, pattern) in patterns.iter().enumerate() {
-                let place = format!("{key}.{at}.{list}.{index}");
-                let (name, place) = match pattern {
-                    Value::Text(name) => (&**name, place),
-                    Value::Map(keys) => match keys.get("tool").and_then(Value::as_str) {
-                        Some(name) => (name, format!("{place}.tool")),
-                        None => continue,
-                    },
-                    _ => continue,
-                };
-                let span = config.span(&place).unwrap_or(Span::at(0));
-                found.extend(unknown_call(config, name, list, span, tools, documents));
-            }
-        }
-    }
-    found
-}
-
-/// Returns the finding of a pattern without `*` that no call can match.
-fn unknown_call(
-    config: &HostConfig,
-    name: &str,
-    list: &str,
-    span: Span,
-    tools: &BTreeSet<Arc<str>>,
-    documents: &[Arc<Document>],
-) -> Option<Diagnostic> {
-    if name.contains(GLOB) || tools.contains(name) {
-        return None;
-    }
-    let graphs: Vec<String> = match name.strip_prefix("graph:") {
-        Some(_) => compile::nodes(documents).into_iter().map(|(id, _)| format!("graph:{}", id.as_str())).collect(),
-        None => Vec::new(),
-    };
-    if graphs.iter().any(|graph| graph == name || graph.strip_suffix("/start") == Some(name)) {
-        return None;
-    }
-    let message = format!("`{list}` names `{name}`, which is no tool of this graph, so it matches no call");
-    let known = tools.iter().map(|tool| &**tool).chain(graphs.iter().map(String::as_str));
-    let listed = || "name a tool that the graph calls, or a pattern such as `mail.*`".to_owned();
-    Some(Diagnostic::new(Code::UnknownTool, &config.path, span, message).meant(span, near(name, known), listed))
 }
 
 /// Reports secrets whose name no provider could have.
 fn secrets_of(document: &Document) -> Vec<Diagnostic> {
-    let wrong = named_in(document).into_iter().filter(|(name, _)| !is_name(name));
+    let named = named_in(document).into_iter().chain(named_by_host(document));
+    let wrong = named.filter(|(name, _)| !is_name(name));
     let finding = |(name, place): (Arc<str>, trellis_core::diagnostic::Place)| {
         let message = format!("`{name}` can be the name of no secret");
         let meant: String = name.chars().map(|char| if char.is_whitespace() { '-' } else { char.to_ascii_lowercase() }).collect();
@@ -223,23 +114,20 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_policies_are_resolved() {
-        let pay = "bindings: { pay: { process: [a] } }\n";
-        let wrong = found(&format!(
-            "{pay}policy: [{{ block: [pya] }}, {{ tool: gate }}, {{ ask: [{{ tool: pai }}] }}, {{ allow: [\"graph:sub/edn\"] }}]"
-        ));
-        let places: Vec<_> = wrong.iter().map(|(place, ..)| &**place).collect();
-        assert_eq!(places, ["pya", "gate", "pai", "graph:sub/edn"]);
-        assert_eq!(wrong[0].2, "did you mean `pay`?");
-        let right = "policy: [{ block: [pay, \"shell.*\", \"graph:sub/end\"] }, { tool: pay }]";
-        assert_eq!(found(&format!("{pay}{right}")), []);
-    }
-
-    #[test]
     fn names_that_no_secret_can_have_are_found() {
         let wrong = found("bindings: { pay: { process: [a], env: { A: \"{{secret:Flights}}\", B: \"{{secret:flights}}\" } } }");
         assert_eq!(wrong.len(), 1);
         assert!(wrong[0].0.contains("Flights") && wrong[0].2.contains("`flights`"), "{wrong:?}");
+        let of_host = found(concat!(
+            "servers:\n  web: { url: \"https://a.example/\", headers: { A: \"{{secret:Web}}\", B: \"{{secret:web}}\" } }\n",
+            "  own: { process: [a], env: { A: \"Bearer {{secret:My.Key}}\" } }\n",
+            "models: { providers: { p: { openai: \"https://a.example/\", key: \"{{secret:P}}\" } }, roles: {} }\n",
+        ));
+        let helps: Vec<_> = of_host.iter().map(|(_, _, help)| help.split(';').next().unwrap()).collect();
+        assert_eq!(helps.len(), 3, "{of_host:?}");
+        for near in ["`p`", "`web`", "`my.key`"] {
+            assert!(helps.iter().any(|help| help.contains(near)), "{near}: {of_host:?}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use trellis_core::{
     syntax::{document::Content, project::BindingSyntax},
 };
 
-use super::{Binding, Bindings, Bound, Carrier, Notice, Obstacle, config::span_of, kind::REACH};
+use super::{Binding, Bindings, Bound, Carrier, FileFindings, Notice, Obstacle, config::span_of, kind::REACH};
 
 /// Time beyond [`REACH`] after which a binding that sets no bound itself is no longer waited for.
 const SLACK: Duration = Duration::from_secs(1);
@@ -23,7 +23,14 @@ impl Bindings {
     /// first; about contracts that contradict those of builtins, and about nodes in folders that builtins read. Nothing is started, and nothing is
     /// connected to.
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
-        let mut found = findings(self.written(program).map(|written| (written, written.binding.obstacles())));
+        self.obstacles_beside(program, &FileFindings::default())
+    }
+
+    /// Returns the findings of [`Bindings::obstacles`] without those about files whose mistakes are known already.
+    pub fn obstacles_beside(&self, program: &Program, known: &FileFindings) -> Vec<Diagnostic> {
+        let is_new = |obstacle: &Obstacle| obstacle.file.as_ref().is_none_or(|file| !known.has_read(file));
+        let of = |written: &Written<'_>| written.binding.obstacles().into_iter().filter(is_new).collect();
+        let mut found = findings(self.written(program).map(|written| (written, of(&written))));
         found.extend(self.written(program).flat_map(|written| compile::contradictions(written.file, written.syntax)));
         found.extend(compile::read_nodes(program));
         found

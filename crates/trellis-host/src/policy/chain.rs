@@ -42,8 +42,18 @@ pub enum Otherwise {
 pub struct PolicySubject<'s> {
     /// The tool, or `graph:PATH` of a child.
     pub tool: &'s str,
+    /// The other name of a child that begins at a module's `start`: `graph:PATH` of the module.
+    pub module: Option<&'s str>,
     /// Its arguments; places of secrets are empty.
     pub args: &'s Mapping,
+}
+
+impl PolicySubject<'_> {
+    /// Returns whether a pattern matches one of its names, and its arguments.
+    fn fits(self, pattern: &CallPattern) -> bool {
+        let names = [Some(self.tool), self.module];
+        names.into_iter().flatten().any(|name| pattern.matches(name, self.args))
+    }
 }
 
 /// Providers in their order.
@@ -174,7 +184,7 @@ impl PolicyProvider {
             Self::Allow(patterns, _) => (patterns, Decision::AutoRun, DecisionSource::Allow),
             Self::Forced(_) | Self::Tool(_) | Self::Score(_) => return None,
         };
-        if let Some(pattern) = patterns.iter().find(|pattern| pattern.matches(subject.tool, subject.args)) {
+        if let Some(pattern) = patterns.iter().find(|pattern| subject.fits(pattern)) {
             let list = source.as_str();
             return Some(Decided::new(decision, source).note(format!("`{}` is in `{list}`: `{}`", subject.tool, pattern.as_str())));
         }

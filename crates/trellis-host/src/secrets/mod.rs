@@ -31,6 +31,7 @@ pub use self::{
 pub(crate) use self::{
     fill::{FilledCall, insert},
     mask::{Masker, SHORTEST, StreamEnd},
+    named::calls_in,
 };
 
 /// The value of a secret; its bytes are overwritten when it is dropped.

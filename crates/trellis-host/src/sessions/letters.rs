@@ -66,7 +66,7 @@ async fn denied(policy: &PolicyChain, call: &PendingCall, now: u64) -> Option<St
     }
     // A tool of the policy that fails would ask a person, and a person has approved.
     let nobody = |_| async { Err(ToolError::new("somebody decided")) };
-    match policy.decide(PolicySubject { tool: &call.name, args: &call.args }, now, nobody).await {
+    match policy.decide(PolicySubject { tool: &call.name, module: None, args: &call.args }, now, nobody).await {
         Ok(answer) => answer.decided.filter(|decided| decided.decision == Decision::Block).map(|decided| decided.reason()),
         Err(error) => Some(error.message),
     }

@@ -11,7 +11,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use trellis_core::{
-    Context, Engine, Mapping, SessionId, ToolError, ToolOutcome, ToolResult, Value,
+    Context, Engine, Mapping, NodeId, Program, SessionId, ToolError, ToolOutcome, ToolResult, Value,
     engine::Call,
     id::{CallId, IdempotencyKey},
     state::{CallKind, CallRole, PartCalls, PendingCall},
@@ -56,6 +56,13 @@ impl Ruling {
     }
 }
 
+/// Returns the name of a child by the module at whose `start` it begins, as calls write it; `None` where another node has that name.
+fn module_of<'c>(program: &Program, child: &'c str) -> Option<&'c str> {
+    let name = child.strip_suffix("/start")?;
+    let module = name.strip_prefix("graph:")?;
+    program.find(&NodeId::new(module)).is_none().then_some(name)
+}
+
 /// The context of a question to the policy.
 #[derive(Clone, Copy)]
 pub(super) struct RulingSite<'s> {
@@ -89,7 +96,7 @@ impl Sessions {
         if chain.is_empty() {
             return Ruling::Run;
         }
-        let subject = PolicySubject { tool, args: &call.args };
+        let subject = PolicySubject { tool, module: module_of(site.engine.inspect(), tool), args: &call.args };
         let answer: ChainAnswer = match chain.decide(subject, self.now(), |name| self.policy_tool(slot, call, tool, name, site)).await {
             Ok(answer) => answer,
             Err(error) => return Ruling::Fail(error),

@@ -21,7 +21,7 @@ use trellis_project::sheet::sheets_within;
 use self::waiting::Queue;
 use crate::{
     LateFindings,
-    findings::Published,
+    findings::{self, Published},
     linker::{GraphNumber, Job, Linked, Linker},
     log::Log,
     parent::Parent,
@@ -248,6 +248,7 @@ impl Server<'_> {
                     let (root, found) = (graph.root.display().to_string(), link.diagnostics.len());
                     self.log.note(&format!("linked {root}, text {}: {found} findings", link.generation));
                     graph.linked(link);
+                    graph.stir_outdated(&self.state.unhoused);
                 }
                 self.end_progress();
             }
@@ -288,16 +289,30 @@ impl Server<'_> {
         let mut messages = Vec::new();
         for graph in &mut self.state.workspace.graphs {
             for path in std::mem::take(&mut graph.stale) {
+                let file = graph.file(&path);
                 // A sheet has a list of its own.
-                if !is_sheet(&graph.file(&path)) {
-                    messages.extend(self.published.list(graph, &path, &self.state.client));
+                if is_sheet(&file) {
+                    continue;
                 }
+                if graph.document(&path).is_some() || graph.open.contains_key(&path) {
+                    messages.extend(self.published.list(graph, &path, &self.state.client));
+                    continue;
+                }
+                let open = self.state.unhoused.get(&file);
+                // The next link sees the newest text.
+                if open.zip(graph.beside(&path)).is_some_and(|(open, seen)| open.text.as_str() != &**seen) {
+                    continue;
+                }
+                let found = graph.findings(&path);
+                let found = found.iter().map(|found| findings::diagnostic(graph, &path, found, &self.state.client)).collect();
+                let open = open.map(|open| (open.uri.clone(), open.revisions.version));
+                messages.extend(self.published.beside(graph.number, &file, open, found, &self.state.client));
             }
             if std::mem::take(&mut graph.lists_sheets) {
                 self.state.stale_sheets.extend(sheets_within(&graph.root, graph.documents()));
                 self.state.stale_sheets.extend(self.published.sheets(graph.number));
             }
-            if let Some(job) = graph.job(self.state.settings.strict) {
+            if let Some(job) = graph.job(self.state.settings.strict, &self.state.unhoused) {
                 let changing = self.state.sheets.iter().filter(|(file, sheet)| sheet.needs_graph && graph.path_of(file).is_some());
                 self.state.stale_sheets.extend(changing.map(|(file, _)| file.clone()));
                 self.linker.hand_over(job);
@@ -317,7 +332,7 @@ impl Server<'_> {
                 continue;
             }
             let found = requests::sheets::findings(&mut self.state, &file);
-            messages.extend(self.published.of_sheet(graph.unwrap_or(GraphNumber::MAX), &file, open, found, &self.state.client));
+            messages.extend(self.published.beside(graph.unwrap_or(GraphNumber::MAX), &file, open, found, &self.state.client));
         }
         messages
     }

@@ -1,12 +1,12 @@
 //! Notifications of clients: texts that are opened, changed and closed, saved files, added and removed folders.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lsp_server::{ErrorCode, Message, Notification};
 use serde::de::DeserializeOwned;
 use trellis_core::diagnostic::FilePath;
 
-use super::Server;
+use super::{Server, start::BESIDE};
 use crate::{
     graph::{Graph, OpenFile},
     revisions::Revisions,
@@ -27,6 +27,12 @@ impl Server<'_> {
         match notification.method.as_str() {
             "textDocument/didOpen" => drop(params(notification).map(|params| self.opened(params))),
             "textDocument/didChange" => self.changed(notification),
+            // Where the client tells of no other files.
+            "textDocument/didSave" => {
+                let uri = notification.params.pointer("/textDocument/uri").and_then(|uri| uri.as_str());
+                let file = uri.and_then(|uri| uri::to_path(&Uri(uri.to_owned())));
+                file.iter().for_each(|file| self.stir(file));
+            }
             "textDocument/didClose" => drop(params(notification).map(|params| self.closed(&params))),
             "workspace/didChangeWatchedFiles" => drop(params(notification).map(|params| self.saved(&params))),
             "workspace/didChangeWorkspaceFolders" => drop(params(notification).map(|params| self.refolded(&params))),
@@ -71,6 +77,7 @@ impl Server<'_> {
         let Some((graph, path)) = self.state.workspace.graph_of(&path) else {
             let open =
                 UnhousedFile { uri: file.uri, revisions: Revisions::new(file.version), text: Text::new(file.text), is_refused: false };
+            self.stir(&path);
             self.state.unhoused.insert(path, open);
             return;
         };
@@ -105,6 +112,7 @@ impl Server<'_> {
             && self.state.unhoused.contains_key(&path)
         {
             self.edited_unhoused(&path, params);
+            self.stir(&path);
             return Ok(());
         }
         let Some((graph, path)) = self.open(&document.text_document_identifier.uri) else { return Ok(()) };
@@ -137,7 +145,9 @@ impl Server<'_> {
 
     fn closed(&mut self, params: &DidCloseTextDocumentParams) {
         if let Some(path) = uri::to_path(&params.text_document.uri) {
-            self.state.unhoused.remove(&path);
+            if self.state.unhoused.remove(&path).is_some() {
+                self.stir(&path);
+            }
             if self.state.sheets.remove(&path).is_some() {
                 self.state.stale_sheets.insert(path);
             }
@@ -145,6 +155,11 @@ impl Server<'_> {
         if let Some((graph, path)) = self.open(&params.text_document.uri) {
             graph.closed(&path);
         }
+    }
+
+    /// Looks again at the graphs whose bindings read a file.
+    fn stir(&mut self, file: &Path) {
+        self.state.workspace.graphs.iter_mut().for_each(|graph| graph.stir(file));
     }
 
     /// Returns the graph of an open file and its path there.
@@ -160,9 +175,11 @@ impl Server<'_> {
         let files: Vec<PathBuf> = params.changes.iter().filter_map(|event| uri::to_path(&event.uri)).collect();
         for graph in &mut self.state.workspace.graphs {
             for file in &files {
+                graph.stir(file);
                 let path = graph.path_of(file);
                 match path.filter(|path| trellis_project::is_graph_file(path)) {
                     Some(path) => graph.forget(&path),
+                    None if is_beside(file) => {}
                     None if file.starts_with(&graph.root) || graph.root.starts_with(file) => graph.forget_all(),
                     None => {}
                 }
@@ -189,6 +206,12 @@ impl Server<'_> {
             self.refuse(vec![id], ErrorCode::RequestCanceled, "cancelled");
         }
     }
+}
+
+/// Returns true for a file that bindings read, and that is neither a file of a graph nor one that decides which these are.
+fn is_beside(file: &Path) -> bool {
+    let end = file.extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| BESIDE.contains(&end))
 }
 
 /// Returns true for a message that only marks files on disk as changed: they are read before the next request.

@@ -29,6 +29,9 @@ use crate::{
     workspace::{ENTRIES, Workspace},
 };
 
+/// The endings of files that bindings read, beside those of graphs.
+pub(super) const BESIDE: [&str; 5] = ["jinja", "jinja2", "j2", "sql", "txt"];
+
 /// Shakes hands; `None` if the client left again.
 pub(super) fn start<'c>(connection: &'c Connection, late: LateFindings, log: Log) -> Result<Option<Server<'c>>, ServeError> {
     let (id, params) = match connection.initialize_start() {
@@ -111,7 +114,8 @@ fn capabilities(client: &Client) -> crate::wire::ServerCapabilities {
 fn register(connection: &Connection, client: &Client) {
     let mut registrations = Vec::new();
     if client.watching {
-        let globs = ["**/*.{md,yaml,yml,json}", "**/.gitignore"];
+        let beside = format!("**/*.{{{}}}", BESIDE.join(","));
+        let globs = ["**/*.{md,yaml,yml,json}", &beside, "**/.gitignore"];
         let watchers = globs.map(|glob| FileSystemWatcher { glob_pattern: GlobPattern::Pattern(glob.into()), kind: None });
         let options = DidChangeWatchedFilesRegistrationOptions { watchers: watchers.into() };
         let (id, method) = ("files".into(), "workspace/didChangeWatchedFiles".into());

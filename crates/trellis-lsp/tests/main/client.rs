@@ -77,7 +77,11 @@ impl Client {
     }
 
     pub(crate) fn with(files: &[(&str, &str)], capabilities: Json, options: Json) -> Self {
-        Self::started(files, |_| Vec::new(), json!({ "capabilities": capabilities, "initializationOptions": options }))
+        Self::started(
+            files,
+            |_| trellis_lsp::LateAnswer::default(),
+            json!({ "capabilities": capabilities, "initializationOptions": options }),
+        )
     }
 
     /// With what is found after each link, and other parameters of `initialize`.
@@ -98,7 +102,7 @@ impl Client {
         }
         let root = std::fs::canonicalize(folder.path()).expect("it is there");
         let roots: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
-        Self::in_folders(folder, &roots, |_| Vec::new(), json!({ "capabilities": capabilities }))
+        Self::in_folders(folder, &roots, |_| trellis_lsp::LateAnswer::default(), json!({ "capabilities": capabilities }))
     }
 
     fn in_folders(folder: tempfile::TempDir, roots: &[PathBuf], late: LateFindings, mut params: Json) -> Self {

@@ -1,10 +1,13 @@
 //! Lists of findings: whole, in order, and those of `trellis check`.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use trellis_core::diagnostic::FilePath;
+use trellis_core::{Code, Diagnostic, Document, diagnostic::FilePath, span::Span};
+use trellis_lsp::{LateAnswer, LateQuestion};
 use trellis_project::{Memory, Project};
 
-use crate::client::{Client, capabilities};
+use crate::client::{Client, List, capabilities};
 
 const START: &str = "---\ninput_type: text\nsave_to: name\nto: greet\n---\nName?\n";
 const GREET: &str = "---\n---\nHello {{ name }}\n";
@@ -217,4 +220,37 @@ fn strict_settings_make_unchecked_reads_findings() {
     let list = strict.wait("show.md", |list| !list.diagnostics.is_empty());
     assert!(list.lines()[0].contains("unchecked-read"), "{list:?}");
     strict.leave().expect("it ends well");
+}
+
+/// Finds a word in `v.jinja`, as it is open or on the disk.
+fn find_word(question: &LateQuestion<'_>) -> LateAnswer {
+    let path = FilePath::from("v.jinja");
+    let on_disk = || std::fs::read_to_string(question.root.join("v.jinja")).ok().map(Into::into);
+    let text: Option<Arc<str>> = question.unsaved.get(&path).cloned().or_else(on_disk);
+    let at = text.as_ref().and_then(|text| text.find("wrong"));
+    let found = at.map(|at| Diagnostic::new(Code::TypeMismatch, &path, Span::new(at, at + 5), "it is wrong"));
+    let sources = text.filter(|_| found.is_some()).map(|text| Arc::new(Document::broken(path.clone(), text)));
+    LateAnswer { diagnostics: found.into_iter().collect(), sources: sources.into_iter().collect(), looked: [path].into() }
+}
+
+#[test]
+fn a_file_that_a_binding_reads_has_a_list_of_its_own_also_unsaved() {
+    let files = [("start.md", "Hi.\n"), ("v.jinja", "all\nis wrong\n")];
+    let mut client = Client::started(&files, find_word, json!({ "capabilities": capabilities() }));
+    let line = |list: &List| list.diagnostics[0]["range"]["start"]["line"].clone();
+    let list = client.wait("v.jinja", |list| !list.diagnostics.is_empty());
+    assert_eq!(line(&list), 1);
+    client.open("v.jinja", files[1].1);
+    client.replace("v.jinja", 2, "fine\n");
+    client.wait("v.jinja", |list| list.diagnostics.is_empty());
+    client.replace("v.jinja", 3, "\n\nwrong\n");
+    let list = client.wait("v.jinja", |list| !list.diagnostics.is_empty());
+    assert_eq!(line(&list), 2);
+    // It is closed without being saved: the disk counts.
+    client.save("v.jinja", Some("wrong\n"));
+    client.close("v.jinja");
+    client.wait("v.jinja", |list| list.diagnostics.first().is_some_and(|found| found["range"]["start"]["line"] == 0));
+    client.save("v.jinja", None);
+    client.wait("v.jinja", |list| list.diagnostics.is_empty());
+    client.leave().expect("it ends well");
 }

@@ -50,9 +50,9 @@ fn the_first_link_has_a_progress_where_the_client_shows_one() {
     capabilities["window"] = json!({ "workDoneProgress": true });
     static HELD: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let held = HELD.lock().expect("nobody broke it");
-    let late = |_: &[std::sync::Arc<trellis_core::Document>]| {
+    let late = |_: &trellis_lsp::LateQuestion<'_>| {
         drop(HELD.lock());
-        Vec::new()
+        trellis_lsp::LateAnswer::default()
     };
     let mut client = Client::started(&[("start.md", START), ("greet.md", GREET)], late, json!({ "capabilities": capabilities }));
     let kind =
@@ -71,9 +71,9 @@ fn the_first_link_has_a_progress_where_the_client_shows_one() {
 fn a_request_that_is_taken_back_before_it_was_begun_is_cancelled() {
     static HELD: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let held = HELD.lock().expect("nobody broke it");
-    let late = |_: &[std::sync::Arc<trellis_core::Document>]| {
+    let late = |_: &trellis_lsp::LateQuestion<'_>| {
         drop(HELD.lock());
-        Vec::new()
+        trellis_lsp::LateAnswer::default()
     };
     let mut client = Client::started(&[("start.md", START), ("greet.md", GREET)], late, json!({ "capabilities": capabilities() }));
     client.open("start.md", START);

@@ -188,13 +188,17 @@ fn edits_that_come_in_another_order_mean_what_they_meant() {
 fn a_server_ends_when_the_process_of_its_client_is_gone() {
     let mut process = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("it starts");
     let files = [("start.md", START), ("greet.md", GREET)];
-    let client = Client::started(&files, |_| Vec::new(), json!({ "capabilities": capabilities(), "processId": process.id() }));
+    let client = Client::started(
+        &files,
+        |_| trellis_lsp::LateAnswer::default(),
+        json!({ "capabilities": capabilities(), "processId": process.id() }),
+    );
     process.kill().expect("it runs");
     process.wait().expect("it ran");
     assert!(matches!(client.into_served(), Err(ServeError::Left)));
     // One that was never there is not waited for.
     let number = json!({ "capabilities": capabilities(), "processId": process.id() });
-    Client::started(&files, |_| Vec::new(), number).leave().expect("it ends well");
+    Client::started(&files, |_| trellis_lsp::LateAnswer::default(), number).leave().expect("it ends well");
 }
 
 #[test]

@@ -66,10 +66,22 @@ impl Seen {
         }
         let settled = stamp.is_settled(SystemTime::now());
         let mut hasher = DefaultHasher::new();
-        let bytes = if stamp.size() <= READ { fs::read(path).ok() } else { None };
+        let bytes = match path.is_dir() {
+            true => Some(entries(path)),
+            false if stamp.size() <= READ => fs::read(path).ok(),
+            false => None,
+        };
         hasher.write(bytes.as_deref().unwrap_or_default());
         Some(Self { stamp, settled, digest: hasher.finish() })
     }
+}
+
+/// Returns the names of the entries of a folder, sorted.
+fn entries(folder: &Path) -> Vec<u8> {
+    let read = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name().into_encoded_bytes()));
+    let mut names: Vec<Vec<u8>> = read.collect();
+    names.sort_unstable();
+    names.join(&b'/')
 }
 
 /// Returns whether a call would find the same file: times may differ where the bytes were read.
@@ -85,7 +97,7 @@ fn is_same(known: Option<&Seen>, now: Option<&Seen>) -> bool {
 }
 
 /// Returns the files that `process:` names (its command, if that is a path, and arguments that can be files of the project), prompts, files that compute
-/// or make a database, and replies of models.
+/// or make a database, replies of models, and skills.
 fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     for document in documents {
@@ -101,6 +113,16 @@ fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut B
     let read = [&["model", "system"][..], &["compute"], &["init"]].into_iter().filter_map(|path| binding.config.at(path)?.as_str());
     files.extend(read.map(|file| plain(&folder.join(file))));
     of_command(&binding.config.values, folder, root, files);
+    if binding.config.get("builtin").and_then(Value::as_str).is_some_and(|builtin| builtin.starts_with("skills.")) {
+        of_skills(&plain(&folder.join(binding.config.get("folder").and_then(Value::as_str).unwrap_or("_skills"))), files);
+    }
+}
+
+/// Adds a folder of skills, and the cards in it.
+fn of_skills(folder: &Path, files: &mut BTreeSet<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    files.extend(entries.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    files.insert(folder.to_owned());
 }
 
 /// Adds the files of `models`: replies, and those of commands.
@@ -165,6 +187,7 @@ mod tests {
             "  e: { http: x }\n",
             "  f: { model: { role: r, system: ./_prompts/r.md } }\n",
             "  g: { compute: ./lib/total.jinja }\n",
+            "  h: { builtin: skills.search, folder: cards }\n",
             "models: { providers: { h: { scripted: ./_model.yaml }, l: { process: [./bin/model, _data.json] } } }\n",
         ));
         let found = named(&documents, Path::new("/g"));
@@ -174,6 +197,7 @@ mod tests {
             "/g/_prompts/r.md",
             "/g/bin/a.sh",
             "/g/bin/model",
+            "/g/cards",
             "/g/data.json",
             "/g/lib/total.jinja",
             "/g/py/tool.py",

@@ -58,7 +58,11 @@ impl Scope {
     /// Returns the scope that must be watched for the graphs or collections at `roots`, and for single `files`.
     pub(super) fn of(roots: &[PathBuf], files: &BTreeSet<PathBuf>) -> Self {
         let mut scope = Self::default();
-        files.iter().for_each(|file| scope.named.extend(trail(file)));
+        for file in files {
+            scope.named.extend(trail(file));
+            // Of a folder, everything counts.
+            scope.folders.extend(fs::canonicalize(file).ok().filter(|_| file.is_dir()));
+        }
         for root in roots {
             scope.named.extend(std::path::absolute(root).iter().flat_map(|root| trail(root)));
             let Ok(real) = fs::canonicalize(root) else { continue };

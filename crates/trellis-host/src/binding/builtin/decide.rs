@@ -65,6 +65,7 @@ impl Decide {
         };
         let subject = PolicySubject {
             tool: args.get("tool").and_then(Value::as_str).unwrap_or_else(|| job.tool()),
+            module: None,
             args: args.get("args").and_then(Value::as_map).unwrap_or(&args),
         };
         let answer = self.chain.decide(subject, self.clock.now(), |tool| job.ask(tool, args.clone())).await?;

@@ -30,7 +30,7 @@ use super::{
 #[cfg(all(feature = "processes", feature = "sqlite"))]
 pub(super) use self::skills::{SKILLS_FOLDER, card_mistakes};
 #[cfg(feature = "sqlite")]
-pub(super) use self::sql::mistake as sql_mistake;
+pub(super) use self::sql::{WRITES, begins_to_write, mistake as sql_mistake};
 
 /// Carries one builtin out, on a thread that may block.
 trait Tool: fmt::Debug + Send + Sync {

@@ -121,7 +121,7 @@ impl SqlQuery {
             Some(ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::PermissionDenied) => {
                 store_error(format!("`{shown}` cannot be used: {error}"))
             }
-            Some(ErrorCode::ReadOnly) => final_error("sql", "the statement writes; only a binding with `write: true` may"),
+            Some(ErrorCode::ReadOnly) => final_error("sql", WRITES),
             Some(ErrorCode::AuthorizationForStatementDenied) => final_error("sql", NOT_ALLOWED),
             _ => final_error("sql", error.to_string()),
         }
@@ -155,7 +155,10 @@ impl Tool for SqlQuery {
             Some(Obstacle::new(place, format!("`{}` cannot be read: {why}", path.display())).help(help))
         };
         match &self.init {
-            Some(init) => unread("init", init, "correct the path, or write the SQL that makes the database").into_iter().collect(),
+            Some(init) => {
+                let unread = unread("init", init, "correct the path, or write the SQL that makes the database");
+                unread.map(|found| found.of_file(init)).into_iter().collect()
+            }
             None => {
                 unread("database", &self.database, "correct the path, or add `init: FILE` with the SQL that makes it").into_iter().collect()
             }
@@ -169,8 +172,17 @@ const MAX_CHECK_STEPS: i32 = 5_000_000;
 /// The reason for the refusal of a statement that looks beyond its file.
 const NOT_ALLOWED: &str = "attaching other files, pragmas and extensions are not allowed here";
 
+/// The reason for the refusal of a statement that writes.
+pub(in crate::binding) const WRITES: &str = "the statement writes; only a binding with `write: true` may";
+
+/// Returns whether a statement writes, by its first word: also one whose tables are unknown.
+pub(in crate::binding) fn begins_to_write(sql: &str) -> bool {
+    let mut words = sql.split_whitespace().map(str::to_ascii_lowercase);
+    matches!(words.next().as_deref(), Some("insert" | "update" | "delete" | "replace"))
+}
+
 /// Returns the first mistake of a statement over an empty database in memory that `init` made, or of `init` itself: its byte, if it is known, and why.
-pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str) -> Option<(Option<usize>, String)> {
+pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str, may_write: bool) -> Option<(Option<usize>, String)> {
     let mut connection = Connection::open_in_memory().ok()?;
     connection.authorizer(Some(authorize)).ok()?;
     let mut steps = 0;
@@ -195,9 +207,9 @@ pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str) -> Option<(Opti
     match batch.next() {
         Err(error) => why(error, sql),
         Ok(None) => Some((None, "`sql` holds no statement".to_owned())),
-        Ok(Some(_)) => match batch.next() {
+        Ok(Some(statement)) => match batch.next() {
             Ok(Some(_)) => Some((None, "`sql` holds more than one statement".to_owned())),
-            Ok(None) | Err(_) => None,
+            Ok(None) | Err(_) => (!may_write && !statement.readonly()).then(|| (None, WRITES.to_owned())),
         },
     }
 }

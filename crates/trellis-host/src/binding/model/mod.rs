@@ -128,7 +128,7 @@ impl Binding for Model {
 impl Model {
     fn prompt_obstacles(&self) -> Vec<Obstacle> {
         let Some(file) = &self.system else { return Vec::new() };
-        let unreadable = prompt::text(file).err().map(|error| Obstacle::new("model.system", error.message));
+        let unreadable = prompt::text(file).err().map(|error| Obstacle::new("model.system", error.message).of_file(file));
         let as_node = self.is_system_a_node.then(|| {
             Obstacle::new("model.system", format!("`{}` is a file of the graph as well", file.display()))
                 .help("give it, or its folder, a name that begins with `_`: such files are no nodes")

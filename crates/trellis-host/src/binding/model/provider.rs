@@ -126,7 +126,8 @@ impl ChainLink {
                     of_provider(format!("`{}` is a file of the graph as well", file.display()))
                         .help("give it a name that begins with `_`: such files are no nodes")
                 });
-                scripted::problem(file).map(of_provider).into_iter().chain(as_node).collect()
+                let problem = scripted::problem(file).map(|why| of_provider(why).of_file(file));
+                problem.into_iter().chain(as_node).collect()
             }
         }
     }

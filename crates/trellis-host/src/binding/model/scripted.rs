@@ -1,14 +1,20 @@
 //! A provider with replies from a file: for newcomers, tests and work offline (language 9.23).
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::Path,
+    sync::Arc,
+};
 
 use serde::Deserialize;
 use trellis_core::{
-    Code, Context, Dialect, Mapping, ToolError, Value,
-    diagnostic::{FilePath, Report},
+    Code, Context, Diagnostic, Dialect, Mapping, ToolError, Value,
+    diagnostic::{FilePath, Report, did_you_mean},
     schema::Schema,
     scope::Scope,
     span::{SourceMap, Span, Spanned},
+    syntax::project::HostConfig,
     template::{RenderLimits, Shape},
 };
 
@@ -114,40 +120,124 @@ pub(super) fn problem(file: &Path) -> Option<String> {
     script.iter().enumerate().find_map(of)
 }
 
-/// Returns the mistakes of a text that holds replies, each with its code and the byte where its reply begins.
-pub(in crate::binding) fn mistakes(text: &str) -> Vec<(Code, usize, String)> {
+/// The form of a file of replies.
+const REPLIES: &str = "a file of replies is a list of `{ when: { … }, reply: { content, json or tool_calls } }`";
+
+/// Returns the mistakes of a file of replies. `tools` are all tools of the graph, if they are known.
+pub(in crate::binding) fn mistakes(path: &FilePath, text: &str, tools: Option<&BTreeSet<Arc<str>>>) -> Vec<Diagnostic> {
     let script: Vec<Scripted> = match serde_yaml::from_str(text) {
         Ok(script) => script,
-        Err(error) => {
-            let is_yaml = serde_yaml::from_str::<serde_yaml::Value>(text).is_ok();
-            let code = if is_yaml { Code::WrongType } else { Code::YamlSyntax };
-            let at = error.location().map_or(0, |at| at.index());
-            return vec![(code, at, format!("this is no list of replies: {error}"))];
-        }
+        Err(error) => return vec![unread(path, text, &error)],
     };
-    let lines = text.split_inclusive('\n').scan(0, |at, line| {
-        *at += line.len();
-        Some((*at - line.len(), line))
-    });
-    let begins: Vec<usize> = lines.filter(|(_, line)| line.starts_with("- ")).map(|(at, _)| at).collect();
-    let mut found = Vec::new();
-    for (place, Scripted { when, reply }) in script.iter().enumerate() {
-        let at = begins.get(place).copied().unwrap_or_default();
+    let places = ReplyPlaces::of(text);
+    let mut report = Report::new(path);
+    for (at, Scripted { when, reply }) in script.iter().enumerate() {
+        let finding = |code, key: &str, message: String| Diagnostic::new(code, path, places.span(&format!("{at}.{key}")), message);
+        let mut found = Vec::new();
         if let Some(why) = when.matches.as_deref().and_then(|text| pattern(text).err()) {
-            found.push((Code::WrongType, at, why));
+            found.push(finding(Code::WrongType, "when.matches", why));
+        }
+        if let (Some(tools), Some(Tools::Named(names))) = (tools, &when.tools) {
+            for (index, name) in names.iter().enumerate().filter(|(_, name)| !tools.contains(name.as_str())) {
+                let unknown = finding(
+                    Code::UnknownTool,
+                    &format!("when.tools.{index}"),
+                    format!("there is no tool `{name}`, so this reply is never used"),
+                );
+                found.push(unknown.help_maybe(did_you_mean(name, tools.iter().map(|tool| &**tool))));
+            }
         }
         if reply.content.is_none() && reply.json.is_none() && reply.tool_calls.is_none() {
-            found.push((Code::MissingValue, at, "this reply says nothing".to_owned()));
+            found.push(finding(Code::MissingValue, "reply", "this reply says nothing".to_owned()).help(REPLIES));
         }
-        let calls = reply.tool_calls.iter().flatten().flat_map(|call| call.args.values());
-        let values = reply.json.iter().chain(calls).filter_map(|json| value(json).ok());
-        for written in values.chain(reply.content.as_deref().map(Value::text)) {
-            let mut report = Report::new(&FilePath::from(""));
-            shape(&written, &mut report);
-            found.extend(report.diagnostics.into_iter().map(|mistake| (mistake.code, at, mistake.message)));
+        report.diagnostics.extend(found);
+        places.templates(&format!("{at}.reply"), &mut report);
+    }
+    report.diagnostics
+}
+
+/// Returns the finding of a text that is no list of replies.
+fn unread(path: &FilePath, text: &str, error: &serde_yaml::Error) -> Diagnostic {
+    let is_yaml = serde_yaml::from_str::<serde_yaml::Value>(text).is_ok();
+    let code = if is_yaml { Code::WrongType } else { Code::YamlSyntax };
+    let message = error.to_string();
+    let why = message.split(" at line ").next().unwrap_or_default();
+    let at = error.location().map_or(0, |at| at.index()).min(text.len());
+    let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let (field, known) = match why.split_once("unknown field ").map(|(_, rest)| quoted(rest)) {
+        Some(names) => (names.first().cloned(), names.get(1..).unwrap_or_default().to_vec()),
+        None => (None, Vec::new()),
+    };
+    if let Some(field) = field {
+        let rest = text.get(at..).and_then(|rest| rest.find(&field)).map(|found| at + found).or_else(|| text.find(&field));
+        let span = rest.map_or(Span::at(at), |at| Span::new(at, at + field.len()));
+        let help = did_you_mean(&field, known.iter().map(String::as_str)).unwrap_or_else(|| REPLIES.to_owned());
+        return Diagnostic::new(code, path, span, format!("a reply has no key `{field}`")).help(help);
+    }
+    let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end);
+    let shown = text.get(at..end).unwrap_or_default().trim_end();
+    Diagnostic::new(code, path, Span::new(at, at + shown.len()), format!("this is no list of replies: {why}")).help(REPLIES)
+}
+
+/// The places of the values in a file of replies, by their paths: `0.reply.content`.
+struct ReplyPlaces<'t> {
+    text: &'t str,
+    /// The list under a key of its own, as settings are read.
+    config: HostConfig,
+    /// Bytes before the list.
+    before: usize,
+}
+
+/// The key that the list of replies is read under.
+const LIST: &str = "replies";
+
+impl<'t> ReplyPlaces<'t> {
+    fn of(text: &'t str) -> Self {
+        let before = [format!("{LIST}:\n"), format!("{LIST}: ")];
+        let read = before.iter().map(|before| (HostConfig::parse("", &format!("{before}{text}")).0, before.len()));
+        let found = read.into_iter().find(|(config, _)| config.spans.contains_key(&format!("{LIST}.0")));
+        let (config, before) = found.unwrap_or_default();
+        Self { text, config, before }
+    }
+
+    fn span(&self, path: &str) -> Span {
+        let span = self.config.span(&format!("{LIST}.{path}")).unwrap_or(Span::at(0));
+        Span::new((span.start as usize).saturating_sub(self.before), (span.end as usize).saturating_sub(self.before))
+    }
+
+    /// Reports mistakes in the templates of a reply.
+    fn templates(&self, path: &str, report: &mut Report) {
+        let keys: Vec<&str> = std::iter::once(LIST).chain(path.split('.')).collect();
+        if let Some(value) = value_at(&self.config, &keys) {
+            self.templates_in(value, path, report);
         }
     }
-    found
+
+    fn templates_in(&self, value: &Value, path: &str, report: &mut Report) {
+        match value {
+            Value::Text(text) => {
+                let span = self.span(path);
+                let written = self.text.get(span.range()).unwrap_or_default();
+                let map = match written.find(&**text) {
+                    Some(at) => SourceMap::Slice(span.start + u32::try_from(at).unwrap_or_default()),
+                    None => SourceMap::Whole(span),
+                };
+                Shape::parse(text, &map, Dialect::Jinja, false, report);
+            }
+            Value::List(items) => items.iter().enumerate().for_each(|(at, item)| self.templates_in(item, &format!("{path}.{at}"), report)),
+            Value::Map(entries) => entries.iter().for_each(|(key, value)| self.templates_in(value, &format!("{path}.{key}"), report)),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the value at the end of keys and indices.
+fn value_at<'v>(config: &'v HostConfig, keys: &[&str]) -> Option<&'v Value> {
+    let (first, rest) = keys.split_first()?;
+    rest.iter().try_fold(config.get(first)?, |value, key| match value {
+        Value::List(items) => items.get(key.parse::<usize>().ok()?),
+        other => other.get(key),
+    })
 }
 
 /// A pattern of JSON Schema, as a schema.

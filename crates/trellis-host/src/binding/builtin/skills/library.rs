@@ -111,7 +111,7 @@ impl SkillLibrary {
                 Ok(Some(Ok(card))) => cards.push((path, card)),
                 Ok(Some(Err(mistakes))) => obstacles.extend(mistakes.into_iter().map(|CardMistake { message, help, .. }| Obstacle {
                     help,
-                    ..Obstacle::new("folder", format!("the card `{path}`: {message}"))
+                    ..Obstacle::new("folder", format!("the card `{path}`: {message}")).of_file(&self.folder().join(&path))
                 })),
                 Err(error) => obstacles.push(Obstacle::new("folder", error.message)),
             }
