@@ -195,7 +195,8 @@ fn an_interrupt_shows_what_was_played() {
     let mut open = Open::start(sandbox.command(&["test", "g", "--jobs", "1", "--timeout", "10m"]));
     open.until(|line| line.starts_with("ok a/bye.md"));
     open.interrupt();
-    let lines = open.until(|line| line.starts_with("1 passed"));
+    // How many cases pass meanwhile depends on the machine.
+    let lines = open.until(|line| line.contains(" passed"));
     assert!(lines.iter().any(|line| line == "skipped b/long.md › Case 1999") && lines.last().unwrap().contains("skipped"), "{lines:?}");
     assert_eq!(open.code(), Some(130));
 }
