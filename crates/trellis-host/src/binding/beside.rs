@@ -350,7 +350,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let documents = [Arc::new(Document::parse(&Source::text("trellis.yaml", project), Dialect::default()))];
-        let FileFindings { diagnostics, sources } = check_files(&documents, folder.path());
+        let FileFindings { diagnostics, sources, .. } = check_files(&documents, folder.path());
         let told = |found: &Diagnostic| {
             let place = found.place.as_ref().unwrap();
             let text = sources.iter().chain(&documents).find(|source| source.path == place.path).map_or("", |source| &source.text);

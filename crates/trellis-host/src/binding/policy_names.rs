@@ -204,8 +204,9 @@ impl PolicyNames<'_> {
         let span = self.named_at(name, self.span(place));
         let message = format!("`{name}` is no argument of {whose}");
         let listed = || format!("its `parameters` are `{}`", names.iter().copied().collect::<Vec<_>>().join("`, `"));
-        let found = self.finding(Code::BadToolArgs, span, message).meant(span, near, listed);
-        Some(Diagnostic { severity: if is_closed { Severity::Error } else { Severity::Warning }, ..found })
+        let mut found = self.finding(Code::BadToolArgs, span, message).meant(span, near, listed);
+        found.severity = if is_closed { Severity::Error } else { Severity::Warning };
+        Some(found)
     }
 
     /// Returns the place of a name in a value, or of the key before it.

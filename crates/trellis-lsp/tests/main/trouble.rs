@@ -91,7 +91,7 @@ fn a_rename_that_waits_is_refused_when_its_text_changes() {
         &[("start.md", START), ("greet.md", GREET)],
         |_| {
             LINKS.wait();
-            Vec::new()
+            Vec::new().into()
         },
         params(),
     );
@@ -116,7 +116,7 @@ fn a_rename_does_not_wait_without_end() {
         &[("start.md", START), ("greet.md", GREET)],
         |_| {
             LINKS.wait();
-            Vec::new()
+            Vec::new().into()
         },
         params(),
     );

@@ -229,7 +229,7 @@ fn a_link_that_is_held_back_says_nothing_of_an_older_text() {
         |_| {
             // Some links are done at once, others long after the next edits.
             std::thread::sleep(Duration::from_millis(LINKS.fetch_add(1, Ordering::Relaxed) * 7919 % 23));
-            Vec::new()
+            Vec::new().into()
         },
         json!({ "capabilities": crate::client::capabilities() }),
     );
