@@ -110,7 +110,8 @@ export class Agent extends Server {
   }
 
   async start() {
-    const port = this.port === undefined ? [] : ["--port", String(this.port)];
+    // As above.
+    const port = ["--port", String(this.port ?? 0)];
     this.child = spawn(process.env.TRELLIS, ["up", "orchestrator", "--workspace", "workspace", ...port], {
       cwd: this.folder,
       env: { ...process.env, TRELLIS_TOKEN: TOKEN, TRELLIS_MODEL_BASE_URL: "", SLACK_BOT_TOKEN: "xoxb-of-the-tests" },
@@ -311,6 +312,7 @@ export async function play(journeys, stage) {
       failures += 1;
       console.log(`FAILED  ${name}\n${error.stack}`);
       const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
+      if (open) console.log(`the page shows: ${(await open.locator("body").innerText().catch(String)).replace(/\s+/g, " ").slice(0, 1500)}`);
       if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
     }
     for (const context of browser.contexts()) await context.close();

@@ -134,6 +134,11 @@ impl Slot {
         WorkMark(&self.works)
     }
 
+    /// Returns whether it works.
+    pub(super) fn works(&self) -> bool {
+        *self.works.borrow()
+    }
+
     /// Waits until it works.
     pub(super) async fn until_working(&self) {
         // The sender is as old as the slot.

@@ -24,7 +24,10 @@ impl Sessions {
         let slots: Vec<_> = self.slots.locked().values().map(Arc::clone).collect();
         let version = self.current().version;
         let is_outdated = |slot: &Slot| {
-            let Ok(_driving) = slot.driving.try_lock() else { return false };
+            if slot.works() {
+                return false;
+            }
+            // One that is on its way to a rest may have looked for another program before there was this one.
             let place = slot.place.locked();
             place.running().is_some_and(|running| {
                 let waits = running.waits().next().is_some_and(|first| !first.stop.needs_nobody());

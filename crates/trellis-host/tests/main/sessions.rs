@@ -1,11 +1,14 @@
 //! Sessions as a client sees them: turns, refusals, signals, time, interceptors, another program.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, engine::EndView};
 use trellis_host::{Bindings, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Verdict, interceptor::Intercepted, sessions::NotYours};
 
-use crate::stage::{Stage, clock, run, run_timeless};
+use crate::{
+    stage::{Stage, clock, run, run_timeless},
+    troubled::Troubled,
+};
 
 const ASK: (&str, &str) = ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nHow many?\n");
 const END: (&str, &str) = ("end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n");
@@ -251,6 +254,34 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         assert_eq!(&folded, records.state());
     });
     assert!(seen.lock().unwrap().contains(&SessionEvent::Adopted(None)));
+}
+
+/// language C.2: an edit while an earlier one is taken up is not overlooked.
+#[test]
+fn what_an_edit_meets_on_its_way_to_a_rest_is_outdated() {
+    let (stage, store) = (Stage::new(&[ASK, END]), Arc::new(Troubled::default()));
+    let sessions = stage.stored(&store);
+    let asks = |words: &str| format!("---\ninput_type: int\nsave_to: n\nto: end\n---\n{words}\n");
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        swap(&sessions, &[("start.md", &*asks("How many now?")), END]).await;
+        assert_eq!(sessions.outdated(), [id()]);
+        let appends = store.count("append");
+        store.delay.store(1000, Ordering::Relaxed);
+        let edited = async {
+            while store.count("append") == appends {
+                tokio::task::yield_now().await;
+            }
+            swap(&sessions, &[("start.md", &*asks("How many at last?")), END]).await;
+            sessions.outdated()
+        };
+        let id = id();
+        let (turn, outdated) = tokio::join!(sessions.resume(&id), edited);
+        turn.unwrap();
+        assert_eq!(outdated, std::slice::from_ref(&id));
+        assert_eq!(said(&sessions.resume(&id).await.unwrap()), ["How many at last?"]);
+        assert_eq!(sessions.outdated(), []);
+    });
 }
 
 #[test]
