@@ -345,6 +345,25 @@ fn no_time_from_outside_is_added_to_a_moment() {
     assert_none(found);
 }
 
+/// A busy machine takes its time, so a test bounds time only to end what hangs: no time that a test measured is held to less than this.
+const PATIENCE_SECONDS: u64 = 60;
+
+#[test]
+fn no_test_asserts_on_time() {
+    let mut found = Vec::new();
+    for (path, text) in rust_files() {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| line.contains("assert")) {
+            let bounds = line.split("elapsed() < Duration::from_").skip(1).filter_map(|rest| {
+                let (unit, rest) = rest.split_once('(')?;
+                Some((unit, rest.split_once(')')?.0.replace('_', "").parse::<u64>().ok()?))
+            });
+            let short = bounds.filter(|(unit, count)| *unit != "secs" || *count < PATIENCE_SECONDS);
+            found.extend(short.map(|(unit, count)| format!("{path}:{}: less than {count} {unit}: wait for a condition", number + 1)));
+        }
+    }
+    assert_none(found);
+}
+
 /// Lines below a folder that mention one of the names, tests left out.
 fn mentions(folder: &str, names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();

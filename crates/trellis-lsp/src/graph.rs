@@ -23,8 +23,8 @@ use crate::{
     linker::{GraphNumber, Job, Link, LinkJob},
     revisions::Revisions,
     sheets::{is_in_tests, is_sheet},
-    state::UnhousedFile,
     text::Text,
+    unhoused::UnhousedFile,
     wire::{self, Uri},
 };
 

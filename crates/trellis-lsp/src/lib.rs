@@ -24,6 +24,7 @@ mod sheets;
 mod state;
 mod text;
 mod transport;
+mod unhoused;
 mod uri;
 mod wire;
 mod workspace;

@@ -10,11 +10,11 @@ use trellis_core::diagnostic::FilePath;
 use crate::{
     client::{Client, Settings},
     graph::Graph,
-    revisions::Revisions,
     sheets::OpenSheet,
-    text::{Encoding, Text},
+    text::Encoding,
+    unhoused::UnhousedFile,
     uri,
-    wire::{DidChangeTextDocumentParams, Uri},
+    wire::Uri,
     workspace::Workspace,
 };
 
@@ -24,25 +24,6 @@ pub(crate) struct OwnMoves {
     pub(crate) moves: Vec<(String, String)>,
     /// The files that it changes, with hashes of their texts before.
     pub(crate) edited: Vec<(Uri, u64)>,
-}
-
-/// An open file that no graph holds.
-#[derive(Debug)]
-pub(crate) struct UnhousedFile {
-    /// Its address, as its client names it.
-    pub(crate) uri: Uri,
-    pub(crate) revisions: Revisions,
-    pub(crate) text: Text,
-    /// True if its folder cannot be served, which is known until the file is opened again.
-    pub(crate) is_refused: bool,
-}
-
-impl UnhousedFile {
-    /// Applies edits; returns whether they fit the present text.
-    pub(crate) fn edited(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
-        let edited = self.revisions.edited(&self.text, params, encoding);
-        edited.map(|(text, _)| self.text = text).is_ok()
-    }
 }
 
 /// The client and the graphs that it is served.

@@ -30,9 +30,9 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|char| char.is_whitespace() || is_hidden(char))
 }
 
-/// A text whose hidden characters are written out, but for those of lines, which `is_kept`.
-fn write_out(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(|char| is_hidden(char) && !is_kept(char)) {
+/// A text whose hidden characters are written out, but for those of lines, which `is_spared`.
+fn write_out(text: &str, is_spared: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(|char| is_hidden(char) && !is_spared(char)) {
         return Cow::Borrowed(text);
     }
     let (mut shown, mut before) = (String::with_capacity(text.len()), ' ');
@@ -43,7 +43,7 @@ fn write_out(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
             COLOURED => is_picture(before),
             _ => false,
         };
-        if is_hidden(char) && !is_kept(char) && !is_in_picture {
+        if is_hidden(char) && !is_spared(char) && !is_in_picture {
             char.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}"));
         } else {
             shown.push(char);

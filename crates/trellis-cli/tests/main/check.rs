@@ -206,7 +206,7 @@ const FILES: &[(&str, &str)] = &[
     ("start.md", "---\ndo: { parallel: { a: sum, b: find, c: { name: ask, args: { prompt: Hi } } } }\n---\n"),
     (
         "trellis.yaml",
-        "models: { roles: { r: [s] }, providers: { s: { scripted: _model.yaml } } }\nbindings:\n  sum: { compute: s.jinja, returns: { type: boolean } }\n  \
+        "models: { roles: { r: [{ provider: s, model: m }] }, providers: { s: { scripted: _model.yaml } } }\nbindings:\n  sum: { compute: s.jinja, returns: { type: boolean } }\n  \
          find: { builtin: sql.query, database: _d.db, init: _no.sql, sql: select 1 }\n  ask: { model: { role: r, system: _pp.md } }\n",
     ),
     ("s.jinja", "{% set result = %}\n"),

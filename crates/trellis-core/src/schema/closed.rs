@@ -4,6 +4,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::tuple;
 use crate::{
     path::{Segment, walk},
     value::{Mapping, Value},
@@ -62,8 +63,8 @@ impl<'s> Steps<'s> {
                 Some((values, absent || !required || !of_type("object")))
             }
             Segment::Index(index) => {
-                let first = schema.get("prefixItems").and_then(Value::as_list).and_then(|items| items.get(*index));
-                let (values, absent) = self.at(first.or_else(|| schema.get("items"))?, rest)?;
+                let (first, others) = tuple(schema);
+                let (values, absent) = self.at(first.get(*index).copied().or(others)?, rest)?;
                 let least = match schema.get("minItems") {
                     Some(Value::Int(least)) => usize::try_from(*least).unwrap_or(0),
                     _ => 0,

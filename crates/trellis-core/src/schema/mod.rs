@@ -27,6 +27,7 @@ use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 pub(crate) use keywords::{KEYWORDS, without_keywords};
 pub(crate) use part::followed;
 pub use partial::Flaw;
+pub(crate) use references::DATA;
 use serde_json::Value as Json;
 
 use self::{
@@ -157,6 +158,15 @@ impl Schema {
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Schema").field(&self.0.source).finish()
+    }
+}
+
+/// Returns the schemas of the first items of a list, each by its place, and that of the others. Before 2020-12 both had other names.
+pub(crate) fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
+    let items = schema.get("items");
+    match items.and_then(Value::as_list) {
+        Some(first) => (first.iter().collect(), schema.get("additionalItems")),
+        None => (schema.get("prefixItems").and_then(Value::as_list).into_iter().flatten().collect(), items),
     }
 }
 

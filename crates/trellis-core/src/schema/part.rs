@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** every possible value at that place in a fitting value fits the part; where that is uncertain there is no part.
 
-use super::Schema;
+use super::{Schema, tuple};
 use crate::{path::Segment, value::Value};
 
 /// The number of references that are followed on the path to one place: a schema may refer to itself.
@@ -19,11 +19,11 @@ impl Schema {
         let mut part = here.clone();
         if let Value::Map(entries) = &mut part
             && !std::ptr::eq(here, root)
-            && refers(here)?
         {
-            for key in ["$defs", "definitions"] {
-                if let Some(definitions) = root.as_map().and_then(|root| root.get(key)) {
-                    entries.insert(key.into(), definitions.clone());
+            let definitions: &[&str] = if refers(here)? { &["$defs", "definitions"] } else { &[] };
+            for key in definitions.iter().chain(&["$schema"]) {
+                if let Some(said) = root.as_map().and_then(|root| root.get(key)) {
+                    entries.insert((*key).into(), said.clone());
                 }
             }
         }
@@ -38,9 +38,8 @@ fn step_into<'s>(root: &'s Value, schema: &'s Value, step: &Segment, left: usize
     let own = match step {
         Segment::Key(key) => entries.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(key)),
         Segment::Index(index) => {
-            let first = entries.get("prefixItems").and_then(Value::as_list);
-            let items = || entries.get("items").filter(|_| first.is_none_or(|first| first.len() <= *index));
-            first.and_then(|first| first.get(*index)).or_else(items)
+            let (first, others) = tuple(entries);
+            first.get(*index).copied().or(others)
         }
     };
     let referred = || step_into(root, followed(root, entries.get("$ref")?.as_str()?)?, step, left);

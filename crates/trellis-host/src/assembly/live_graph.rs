@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::SystemTime};
 
-use trellis_project::{Edit, Live, LoadError, Status, Version, Waited, Watch, WatchError};
+use trellis_project::{Edit, Live, LoadError, Status, Version, Waited, Watch, WatchError, WatchHandle};
 
 use super::{Assembled, Assembly};
 
@@ -84,12 +84,17 @@ impl LiveGraph {
         self.watch.trouble()
     }
 
+    /// Returns the handle that ends [`LiveGraph::next`] from another thread.
+    pub fn handle(&self) -> WatchHandle {
+        self.watch.handle()
+    }
+
     /// The version that was read last, made ready.
     pub fn assemble(&self) -> Assembled {
         self.assembled(self.live.version())
     }
 
-    /// Waits for the next edit: it blocks its thread. Nothing comes after the watch was closed.
+    /// Waits for the next edit: it blocks its thread. Nothing comes after the watch was closed, by [`LiveGraph::handle`].
     #[expect(clippy::should_implement_trait, reason = "an iterator would promise that it can be asked again after the end")]
     pub fn next(&mut self) -> Option<Reload> {
         let Waited::Edit(edit) = self.live.next(&mut self.watch, None) else { return None };

@@ -86,7 +86,10 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
 /// are no errors are left to [`check_bindings`].
 pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
     let (carrier, found) = decode_all(syntax, path, site);
-    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(carrier) }
+    // A mistake in `models` or `servers` is told there.
+    let refers = |kind: &Kind| matches!(kind.key, "mcp" | "model") && syntax.config.values.contains(kind.key);
+    let is_unread = carrier.is_none() && KINDS.iter().any(refers);
+    if is_unread || found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(carrier) }
 }
 
 fn decode_all(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> (Option<Carrier>, Vec<Diagnostic>) {

@@ -27,10 +27,11 @@ impl Sessions {
             if slot.works() {
                 return false;
             }
-            // One that is on its way to a rest may have looked for another program before there was this one.
+            // On its way to a rest it may have looked for another program before there was this one.
+            let is_driven = slot.driving.try_lock().is_err();
             let place = slot.place.locked();
             place.running().is_some_and(|running| {
-                let waits = running.waits().next().is_some_and(|first| !first.stop.needs_nobody());
+                let waits = running.waits().next().map_or(is_driven, |first| !first.stop.needs_nobody());
                 running.version != version && waits && running.session.state().ended.is_none()
             })
         };

@@ -11,9 +11,9 @@ use crate::{
     graph::{Graph, OpenFile},
     revisions::Revisions,
     sheets::{OpenSheet, is_sheet},
-    state::UnhousedFile,
     text::Text,
     transport::REFUSED,
+    unhoused::UnhousedFile,
     uri,
     wire::{
         DidChangeTextDocumentParams, DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Server;
 use crate::{
     graph::{Graph, OpenFile},
-    state::UnhousedFile,
+    unhoused::UnhousedFile,
     wire::DidChangeTextDocumentParams,
 };
 

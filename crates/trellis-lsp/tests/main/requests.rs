@@ -157,6 +157,8 @@ fn symbols_and_foldings_need_no_yaml_that_parses() {
     let answer = client.at("orders/start.md", 2, &format!("{half}‸"), "textDocument/documentSymbol");
     let names: Vec<&str> = answer.as_array().into_iter().flatten().filter_map(|symbol| symbol["name"].as_str()).collect();
     assert_eq!(names, ["transitions", "save_to", "One"]);
+    let ends = [&answer[0], &answer[0]["children"][0], &answer[1]].map(|symbol| symbol["range"]["end"]["line"].as_u64());
+    assert_eq!(ends, [Some(3), Some(2), Some(4)], "a key ends before the next one: {answer}");
     assert_eq!(answer[2]["children"][0]["name"], "Two");
     let answer = client.at("orders/start.md", 3, &format!("{half}‸"), "textDocument/foldingRange");
     assert!(

@@ -29,11 +29,11 @@ impl Dispatcher {
             // Where the clock was set back, it waits no longer than that takes.
             let after = |since: u64, wait: u64| since.min(now).saturating_add(wait);
             // A chat that is away could decide nothing: its time begins with the question. Others are asked all the same.
-            let (told_at, end) = (after(waiting.since, patience / 2), waiting.arrived.map(|arrived| after(arrived, patience)));
+            let (escalated_at, end) = (after(waiting.since, patience / 2), waiting.arrived.map(|arrived| after(arrived, patience)));
             let is_over = end.is_some_and(|end| now >= end);
-            if !is_over && (waiting.is_escalated || now < told_at) {
+            if !is_over && (waiting.is_escalated || now < escalated_at) {
                 let look = end.unwrap_or_else(|| now + (patience / 8).clamp(RETRY, MAX_LOOK_MS));
-                let due = if waiting.is_escalated { look } else { look.min(told_at) };
+                let due = if waiting.is_escalated { look } else { look.min(escalated_at) };
                 next = Some(next.map_or(due, |next| next.min(due)));
                 continue;
             }

@@ -28,7 +28,7 @@ use trellis_host::{
     sessions::UnknownFunctions,
     store::StoreError,
 };
-use trellis_project::Version;
+use trellis_project::{Version, WatchHandle};
 use trellis_server::{GraphSource, Served, extra::SharedGraph};
 
 pub use self::check::{Found, check};
@@ -362,9 +362,10 @@ impl Orchestrator {
         self.doors.push(daemon);
     }
 
-    /// Loads each edit of the graph that can be run.
-    fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) {
-        let Some(mut live) = self.graph.take() else { return };
+    /// Loads each edit of the graph that can be run, until the result is dropped.
+    fn follow_edits(&mut self, log: &Arc<dyn Fn(&str) + Send + Sync>) -> Option<OpenWatch> {
+        let mut live = self.graph.take()?;
+        let watch = OpenWatch(live.handle());
         let (sender, mut edits) = mpsc::channel::<(Arc<Version>, Assembled)>(4);
         let (hands, sessions, log_line) = (Arc::downgrade(&self.hands), Arc::downgrade(&self.sessions), Arc::clone(log));
         let shared = self.shared.clone();
@@ -406,6 +407,16 @@ impl Orchestrator {
         if let Err(error) = watching {
             log(&format!("edits of the graph are not seen: {error}"));
         }
+        Some(watch)
+    }
+}
+
+/// A watch over files, which ends when this is dropped: systems have few of them.
+struct OpenWatch(WatchHandle);
+
+impl Drop for OpenWatch {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

@@ -40,7 +40,7 @@ impl Orchestrator {
         let dispatcher =
             Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels)).shared(self.shared.clone());
         self.warnings.iter().for_each(|warning| log(warning));
-        self.follow_edits(&log);
+        let _watch = self.follow_edits(&log);
         let saying = tokio::spawn(say_failures(self.supervisor.subscribe(), Arc::clone(&log)));
         let (asking, secrets, log_line) = (Arc::clone(&self.hands), self.secrets.clone(), Arc::clone(&log));
         // Obstacles of a channel are reported at once, and stop no other.

@@ -152,8 +152,8 @@ async fn a_file_of_another_chat_is_not_read() {
     let chat = world.remote(&provider).await;
     provider.post_files(3, ANA, "look at this", &[FakeFile::new("notes.txt", "buy milk")]);
     let path = path_in(&chat.hear(3, "came: look at this").await.text);
-    provider.post(4, ANA, &format!("read {path}"));
-    let said = chat.hear(4, "came: ").await.text;
+    provider.post(1, ANA, &format!("{} read {path}", provider.mention()));
+    let said = chat.hear(1, "came: ").await.text;
     assert!(!said.contains("buy milk") && said.contains("error"), "{said}");
     provider.post(3, ANA, &format!("read {path}"));
     chat.hear(3, "buy milk").await;

@@ -269,9 +269,14 @@ async fn what_nobody_decides_does_not_run() {
 
 /// Has it look at a call as if it had waited since the beginning of time.
 fn make_old(world: &World) {
+    assert_eq!(change(world, "update questions set since = 0"), 1);
+}
+
+/// Changes the queue, and returns the number of changed rows.
+fn change(world: &World, statement: &str) -> usize {
     let queue = rusqlite::Connection::open(world.at("runtime/queue.db")).expect("a queue");
     queue.busy_timeout(crate::world::PATIENCE).expect("set");
-    assert_eq!(queue.execute("update questions set since = 0", []).expect("set"), 1);
+    queue.execute(statement, []).expect("changed")
 }
 
 // orchestrator 6.2: who may decide is asked beside the chat after half of the time, and told when the call waits no more: here it is cancelled by the
@@ -299,12 +304,17 @@ async fn approvers_are_asked_and_told_that_it_is_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn approvers_are_told_that_nobody_decided() {
     let world = World::new(RUNS);
-    drop(world.opened().await);
-    fs::write(world.at("orchestrator.yaml"), "limits: { approval: 2s }\n").expect("written");
     let mut chat = world.chat().await;
     chat.say_in("other", "run touch gone");
     let id = id_of(&chat.hear_of("May I run this?").await);
+    make_old(&world);
+    chat.say_in("third", "/status");
     chat.hear_of("`terminal:other`").await;
+    // Its chat had the question as long ago.
+    while change(&world, "update outbox set sent = 0 where key like 'ask:%' and state = 'sent'") == 0 {
+        tokio::task::yield_now().await;
+    }
+    chat.say_in("third", "/status");
     chat.hear_of(&format!("The call {id} waits no more")).await;
     let heard = chat.leave().await;
     assert!(heard.iter().any(|said| said.contains(&format!("Nobody decided about `shell` ({id}) in time"))), "{heard:?}");

@@ -25,10 +25,10 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &m
     let outcomes = |point: PointIndex| program.replies(&program.point(point).replies).iter().map(|reply| &reply.on);
     let interrupts_call = |point: PointIndex, on: &Outcome| is_call(program, point) && (is_interrupt(on) || *on == Outcome::AnySignal);
     let has_children = points().any(|point| cfg::children(program, point).next().is_some());
-    let ways = Ways { cfg, reached, unresolved, has_children };
+    let search = Search { cfg, reached, unresolved, has_children };
     let is_less = has_children || points().any(|point| outcomes(point).any(|on| interrupts_call(point, on)));
     let alone = is_less.then(|| Cfg::without(program, interrupts_call));
-    ways.check(alone.as_ref().unwrap_or(cfg), &interrupts_call, |_| true, found);
+    search.check(alone.as_ref().unwrap_or(cfg), &interrupts_call, |_| true, found);
     let is_left = |point: PointIndex| !is_call(program, point) && sleeps(program, point) && outcomes(point).any(is_interrupt);
     if points().any(is_left) {
         let interrupts = |point: PointIndex, on: &Outcome| interrupts_call(point, on) || (is_left(point) && is_interrupt(on));
@@ -36,12 +36,12 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &m
             let mut points = part.iter().copied().map(PointIndex);
             points.clone().any(is_left) && points.all(|point| sleeps(program, point) || !stops(program, point))
         };
-        ways.check(&Cfg::without(program, interrupts), &interrupts, only_sleeps, found);
+        search.check(&Cfg::without(program, interrupts), &interrupts, only_sleeps, found);
     }
 }
 
 /// The whole graph, and what is known of its points.
-struct Ways<'c, 'p> {
+struct Search<'c, 'p> {
     cfg: &'c Cfg<'p>,
     reached: &'c [bool],
     unresolved: bool,
@@ -49,7 +49,7 @@ struct Ways<'c, 'p> {
     has_children: bool,
 }
 
-impl Ways<'_, '_> {
+impl Search<'_, '_> {
     /// Reports the closed parts of `within`, among those that count, from which no end can be reached.
     fn check(
         &self,

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::Decoder;
 use crate::{
     diagnostic::{Code, Near},
+    schema::DATA,
     span::{Span, Spanned},
     syntax::{
         scalar::{Plain, Style},
@@ -18,9 +19,6 @@ use crate::{
 /// The short names of types, and their JSON Schema types.
 pub(super) const TYPES: [(&str, &str); 5] =
     [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
-
-/// Words of a schema that hold values, not schemas.
-const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// Words of a schema that may name further properties.
 const NAMING: [&str; 6] = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if"];

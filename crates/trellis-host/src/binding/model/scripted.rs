@@ -189,25 +189,25 @@ struct ReplyPlaces<'t> {
 }
 
 /// The key that the list of replies is read under.
-const LIST: &str = "replies";
+const LIST_KEY: &str = "replies";
 
 impl<'t> ReplyPlaces<'t> {
     fn of(text: &'t str) -> Self {
-        let before = [format!("{LIST}:\n"), format!("{LIST}: ")];
+        let before = [format!("{LIST_KEY}:\n"), format!("{LIST_KEY}: ")];
         let read = before.iter().map(|before| (HostConfig::parse("", &format!("{before}{text}")).0, before.len()));
-        let found = read.into_iter().find(|(config, _)| config.spans.contains_key(&format!("{LIST}.0")));
+        let found = read.into_iter().find(|(config, _)| config.spans.contains_key(&format!("{LIST_KEY}.0")));
         let (config, before) = found.unwrap_or_default();
         Self { text, config, before }
     }
 
     fn span(&self, path: &str) -> Span {
-        let span = self.config.span(&format!("{LIST}.{path}")).unwrap_or(Span::at(0));
+        let span = self.config.span(&format!("{LIST_KEY}.{path}")).unwrap_or(Span::at(0));
         Span::new((span.start as usize).saturating_sub(self.before), (span.end as usize).saturating_sub(self.before))
     }
 
     /// Reports mistakes in the templates of a reply.
     fn templates(&self, path: &str, report: &mut Report) {
-        let keys: Vec<&str> = std::iter::once(LIST).chain(path.split('.')).collect();
+        let keys: Vec<&str> = std::iter::once(LIST_KEY).chain(path.split('.')).collect();
         if let Some(value) = value_at(&self.config, &keys) {
             self.templates_in(value, path, report);
         }

@@ -200,8 +200,8 @@ impl Item<'_, '_> {
         let ApartPart { span, misfit } = item.part(at, args).apart(&mut analysis.types, takes, "", false)?;
         let Misfit { subject, is, wanted, .. } = misfit;
         let message = format!("{subject} of `{name}` must be {wanted}, is {is}");
-        let is_told = !subject.is_empty() && is != wanted;
-        is_told.then(|| self.finding(span, message).help("what does not fit becomes an error of its item"))
+        let is_plain = !subject.is_empty() && is != wanted;
+        is_plain.then(|| self.finding(span, message).help("what does not fit becomes an error of its item"))
     }
 
     fn finding(&self, span: Span, message: String) -> Diagnostic {

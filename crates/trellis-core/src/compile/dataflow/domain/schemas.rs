@@ -9,7 +9,7 @@
 
 use super::{Fields, Kinds, Type, TypeId, TypeTable};
 use crate::{
-    schema::{few_integers, followed},
+    schema::{few_integers, followed, tuple},
     value::{Key, Mapping, Value},
 };
 
@@ -208,15 +208,6 @@ impl TypeTable {
         let others = if may_be(fields.others) { self.to_schema(fields.others) } else { Value::Bool(false) };
         schema.insert("additionalProperties".into(), others);
         schema.into()
-    }
-}
-
-/// Returns the schemas of the first items of a list, each by its place, and that of the others. Before 2020-12 both had other names.
-pub(super) fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
-    let items = schema.get("items");
-    match items.and_then(Value::as_list) {
-        Some(first) => (first.iter().collect(), schema.get("additionalItems")),
-        None => (schema.get("prefixItems").and_then(Value::as_list).into_iter().flatten().collect(), items),
     }
 }
 

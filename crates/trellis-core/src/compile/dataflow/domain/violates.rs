@@ -11,10 +11,10 @@
 
 use super::{
     Fields, Kinds, Type, TypeId, TypeTable,
-    schemas::{BEYOND, REFINED, plain, tuple},
+    schemas::{BEYOND, REFINED, plain},
 };
 use crate::{
-    schema::{Schema, followed, takes},
+    schema::{Schema, followed, takes, tuple},
     value::{Mapping, Value},
 };
 
