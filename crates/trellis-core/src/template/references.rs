@@ -82,6 +82,8 @@ fn next_tag(text: &str, at: usize) -> Option<usize> {
 /// Returns the paths in the tags of a text and their places in it.
 pub(crate) fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
     let (mut found, mut locals) = (Vec::new(), Vec::new());
+    // Of Go: whether each open block is about another value than the context.
+    let mut blocks: Vec<bool> = Vec::new();
     let mut at = 0;
     while let Some(open) = next_tag(text, at) {
         let closing = match &text.as_bytes()[open + 1] {
@@ -100,8 +102,21 @@ pub(crate) fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
             at = text[end..].find("%}").map_or(text.len(), |close| end + close + 2);
             continue;
         }
-        if !written.trim_start().starts_with("secret:") {
-            TagReader { text: written, at: 0, offset: inside.start, before: Before::Begin }.read(&mut found, &mut locals);
+        if written.trim_start().starts_with("secret:") {
+            continue;
+        }
+        let (known, is_inner) = (found.len(), blocks.contains(&true));
+        TagReader { text: written, at: 0, offset: inside.start, before: Before::Begin }.read(&mut found, &mut locals);
+        if is_inner {
+            let mut own = found.split_off(known);
+            own.retain(|name: &NamedPath| !name.is_dotted || text[..name.place.start].ends_with('$'));
+            found.append(&mut own);
+        }
+        match written.trim_start_matches(['-', ' ']).split_whitespace().next() {
+            Some("range" | "with") if closing == "}}" => blocks.push(true),
+            Some("if" | "block" | "define") if closing == "}}" => blocks.push(false),
+            Some("end") if closing == "}}" => drop(blocks.pop()),
+            _ => {}
         }
     }
     // A path that begins with a dot is of Go: there, other names are functions.
@@ -153,6 +168,12 @@ impl TagReader<'_> {
                     let start = self.at;
                     self.at += 1;
                     self.path(found, start, true);
+                }
+                // A part of what brackets hold, or of an item.
+                '.' if self.begins_name(self.at + 1) => {
+                    self.at += 1;
+                    self.name();
+                    self.before = Before::Other;
                 }
                 '$' => {
                     self.at += 1;
@@ -290,6 +311,9 @@ mod tests {
             ("{{ \"name\" ~ 'it\\'s' ~ who }} {# no #} {{secret:key}}", &["who@who"]),
             ("{{ range(n) }} {{ f(arg=value) }}", &["n@n", "value@value"]),
             ("Hello {{ .name }} {{ if .order.paid }}{{ len .items }}{{ end }}", &["name@.name", "order.paid@.order.paid", "items@.items"]),
+            ("{{ rows[0].name }} {{ (a | first).b }} {{ c[d].e.f }} {{ g[-1].h is set }}", &["rows@rows", "a@a", "c@c", "d@d", "g@g"]),
+            ("{{ range .items }}{{ .name }}{{ $.who }}{{ if .paid }}{{ .x }}{{ end }}{{ end }}{{ .after }}", &["items@.items", "who@.who", "after@.after"]),
+            ("{{ with .user }}{{ .nick }}{{ end }}{{ if .a }}{{ .b }}{{ end }}", &["user@.user", "a@.a", "b@.b"]),
             ("{{ name", &["name@name"]),
             ("{% raw %}{{ no }}{% endraw %}{{ yes }}", &["yes@yes"]),
             ("plain { text }", &[]),

@@ -10,7 +10,7 @@ use std::{
 pub struct ChannelTrouble {
     /// Its words.
     pub why: String,
-    /// The time since which the channel cannot be read at all, in milliseconds since 1970; `None` where only a part of it fails, such as one chat.
+    /// The time since which the channel does not work at all, in milliseconds since 1970; `None` where only a part of it fails, such as one chat.
     pub since: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ impl ChannelTroubles {
         }
     }
 
-    /// Notes that a channel cannot be read, at a time in milliseconds since 1970.
+    /// Notes that a channel does not work, at a time in milliseconds since 1970.
     pub fn fail(&self, channel: &str, why: String, now: u64) {
         let mut troubles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = troubles.get(channel).and_then(|known| known.since).unwrap_or(now);
@@ -40,8 +40,8 @@ impl ChannelTroubles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(channel).map(|trouble| trouble.why.clone())
     }
 
-    /// The channels that cannot be read, by name.
-    pub fn unreadable(&self) -> Vec<(String, ChannelTrouble)> {
+    /// The channels that do not work at all, by name.
+    pub fn broken(&self) -> Vec<(String, ChannelTrouble)> {
         let troubles = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         troubles.iter().filter(|(_, trouble)| trouble.since.is_some()).map(|(name, trouble)| (name.clone(), trouble.clone())).collect()
     }

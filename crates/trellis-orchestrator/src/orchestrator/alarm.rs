@@ -1,7 +1,11 @@
 //! Troubles that a person has to see: services and channels that do not work, and letters that are dead. Those who may approve are told, and `/readyz`
 //! fails (orchestrator 8.3).
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+     sync::Arc,
+    time::Duration,
+};
 
 use super::{Log, UpError};
 use crate::{
@@ -37,7 +41,7 @@ impl Outage {
     /// All present ones.
     fn all(hands: &Hands, supervisor: &Supervisor) -> Vec<Self> {
         let services = supervisor.statuses().into_iter().filter_map(Self::of_service);
-        services.chain(hands.troubles.unreadable().into_iter().filter_map(|(name, trouble)| Self::of_channel(name, trouble))).collect()
+        services.chain(broken_channels(hands).into_iter().filter_map(|(name, trouble)| Self::of_channel(name, trouble))).collect()
     }
 
     /// That of a service which neither works nor is meant to rest.
@@ -47,7 +51,7 @@ impl Outage {
         is_away.then(|| Self { kind: "service", name, since, why: error.unwrap_or_default(), is_down: state == DaemonState::Down })
     }
 
-    /// That of a channel which cannot be read.
+    /// That of a channel which cannot be read, or takes nothing.
     fn of_channel(name: String, ChannelTrouble { why, since }: ChannelTrouble) -> Option<Self> {
         since.map(|since| Self { kind: "channel", name, since, why, is_down: false })
     }
@@ -61,6 +65,11 @@ impl Outage {
     fn key(&self) -> String {
         format!("{}:{}", self.kind, self.name)
     }
+}
+
+/// The channels that cannot be read, and those that take nothing.
+fn broken_channels(hands: &Hands) -> BTreeMap<String, ChannelTrouble> {
+    hands.outbox.blocked().into_iter().chain(hands.troubles.broken()).collect()
 }
 
 /// Returns the reason why a workspace is not ready: a service or a channel that does not work, or messages that nobody got.
@@ -123,8 +132,8 @@ async fn count_dead(hands: &Hands) -> Result<usize, crate::queue::QueueError> {
 
 /// Says something in the chats of those who may approve, on the channels that work.
 async fn tell(hands: &Hands, channels: &Channels, key: &str, text: &str) -> Result<(), UpError> {
-    let away = hands.troubles.unreadable();
-    let is_reached = |provider: &str| channels.contains_key(provider) && !away.iter().any(|(name, _)| name == provider);
+    let away = broken_channels(hands);
+    let is_reached = |provider: &str| channels.contains_key(provider) && !away.contains_key(provider);
     let chats = approver_chats(hands).into_iter().filter(|place| is_reached(&place.provider));
     for (number, place) in (1..).zip(chats) {
         hands.outbox.post(Outgoing::new(place, text, format!("{key}:{number}"))).await?;
@@ -142,7 +151,7 @@ mod tests {
     fn a_channel_that_cannot_be_read_is_an_outage() {
         let troubles = ChannelTroubles::default();
         let outages =
-            || troubles.unreadable().into_iter().filter_map(|(name, trouble)| Outage::of_channel(name, trouble)).collect::<Vec<_>>();
+            || troubles.broken().into_iter().filter_map(|(name, trouble)| Outage::of_channel(name, trouble)).collect::<Vec<_>>();
         troubles.fail("telegram", "Unauthorized".to_owned(), 1_000);
         troubles.fail("telegram", "still Unauthorized".to_owned(), 9_000);
         troubles.work("slack", Some("chat `C1`: not_in_channel".to_owned()));

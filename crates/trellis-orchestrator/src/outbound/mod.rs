@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 pub use self::{backoff::requeue_after, redact::SecretMask};
 use crate::{
-    channel::{Channel, ChannelError, Reach, Rendering, parts},
+    channel::{Channel, ChannelError, ChannelTrouble, ChannelTroubles, Reach, Rendering, parts},
     config::Provider,
     message::{Outgoing, now},
     queue::{OutboxRow, Queue, QueueError},
@@ -29,8 +29,8 @@ use crate::{
 const INLINE: u32 = 3;
 /// Time after which a message that a failure held up says that it is late, in milliseconds.
 const LATE_MS: u64 = 60_000;
-/// The beginning of the keys of questions about held calls.
-const QUESTION: &str = "ask:";
+/// The beginnings of the keys of questions about held calls, in their chats and to those who may decide.
+const QUESTIONS: [&str; 2] = ["ask:", "up:"];
 /// Time between two attempts in a row.
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -57,6 +57,8 @@ pub struct Outbox {
     patience: u64,
     /// The last failures of channels, by name, and the time before which nothing is known.
     failures: Arc<Mutex<BTreeMap<String, u64>>>,
+    /// The channels that take nothing now.
+    blocked: ChannelTroubles,
     since: u64,
     posted: Arc<Notify>,
     /// Its pulse.
@@ -67,7 +69,7 @@ impl Outbox {
     /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
         let (language, patience, since) = (Language::default(), 24 * 3600 * 1000, now());
-        Self { queue, mask, mark, language, patience, failures: Arc::default(), since, posted: Arc::default(), pulse: Arc::default() }
+        Self { queue, mask, mark, language, patience, failures: Arc::default(), blocked: ChannelTroubles::default(), since, posted: Arc::default(), pulse: Arc::default() }
     }
 
     /// Sets the language of its notice that a text became a file.
@@ -80,6 +82,11 @@ impl Outbox {
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience: millis(patience), ..self }
+    }
+
+    /// The channels that take nothing now, by name, each since its first attempt that failed.
+    pub fn blocked(&self) -> Vec<(String, ChannelTrouble)> {
+        self.blocked.broken()
     }
 
     /// Puts a message in, in parts if its channel needs them; returns the number of its last row. The same key makes the same rows.
@@ -148,6 +155,7 @@ impl Outbox {
         match outcome {
             Ok(receipt) => {
                 self.queue.sent(row.n, &receipt, now()).await?;
+                self.blocked.work(&place.provider, None);
                 if row.error.is_some() {
                     // The channel is back: what waits for it need not wait longer.
                     self.queue.hurry(&place.provider, now()).await?;
@@ -162,8 +170,13 @@ impl Outbox {
                 let tried = row.attempts + 1;
                 let wait = error.after.unwrap_or_else(|| requeue_after(tried, row.n.unsigned_abs()));
                 self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(place.provider.clone(), now());
-                let is_in_time = row.message.key.starts_with(QUESTION) || now() < row.queued.saturating_add(self.patience);
+                let is_in_time = QUESTIONS.iter().any(|key| row.message.key.starts_with(key)) || now() < row.queued.saturating_add(self.patience);
                 let due = (!error.is_final && is_in_time).then(|| after(wait));
+                match due {
+                    Some(_) => self.blocked.fail(&place.provider, error.message.clone(), now()),
+                    // What is refused for good says nothing about others, and nobody tries again.
+                    None => self.blocked.work(&place.provider, None),
+                }
                 self.queue.unsent(row.n, &error.code, &error.message, due).await
             }
         }

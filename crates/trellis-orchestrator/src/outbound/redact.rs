@@ -9,6 +9,8 @@ use crate::seal::VaultValues;
 /// Bytes of the shortest value that is redacted.
 const MIN_SECRET_LENGTH: usize = 4;
 
+/// What stands in the place of a value.
+const MASK: &str = "***";
 /// Bytes of the shortest value that is looked for in its encodings.
 const MIN_ENCODED_LENGTH: usize = 6;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -24,23 +26,70 @@ impl SecretMask {
         Self(VaultValues::new(vault))
     }
 
-    /// Returns the text with `***` for each value, also in hexadecimal, in Base64, and from its end to its beginning. If the vault cannot be read, the values that were read before are redacted. It waits for a disk.
+    /// Returns the text with `***` for each value, also in hexadecimal, in Base64, backwards, and over several lines. If the vault cannot be read, the values that were read before are redacted. It waits for a disk.
     pub fn masked(&self, text: &str) -> String {
         let values = self.0.all();
         let values = values.iter().map(|secret| secret.value.as_str()).filter(|value| value.len() >= MIN_SECRET_LENGTH);
-        values.fold(text.to_owned(), |text, value| {
-            let text = if text.contains(value) { text.replace(value, "***") } else { text };
+        let mut text = text.to_owned();
+        for value in values {
+            if text.contains(value) {
+                text = text.replace(value, MASK);
+            }
             // A short value has encodings that stand in other words.
-            let encodings = if value.len() >= MIN_ENCODED_LENGTH { encodings(value) } else { Vec::new() };
-            encodings.iter().fold(text, |text, encoded| if text.contains(encoded) { text.replace(encoded, "***") } else { text })
-        })
+            if value.len() >= MIN_ENCODED_LENGTH {
+                text = without(text, &encodings(value), |char| matches!(char, '\n' | '\r'));
+                text = without(text, &hexadecimal(value), |char| char.is_ascii_whitespace() || matches!(char, ':' | ',' | '-'));
+            }
+        }
+        text
     }
 }
 
-/// The forms in which a value is found again: reversed, hexadecimal, and what Base64 makes of it at each place of three bytes.
+/// Replaces what reads as one of these forms where such characters between are left out.
+fn without(text: String, forms: &[String], is_between: impl Fn(char) -> bool) -> String {
+    let (mut compact, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len()));
+    for (at, char) in text.char_indices().filter(|(_, char)| !is_between(*char)) {
+        compact.push(char);
+        places.extend((at..).take(char.len_utf8()));
+    }
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for form in forms.iter().filter(|form| !form.is_empty()) {
+        found.extend(compact.match_indices(&**form).map(|(at, _)| (places[at], places[at + form.len() - 1] + 1)));
+    }
+    found.sort_unstable();
+    let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
+    for (from, to) in found {
+        if from >= end {
+            masked += &text[end..from];
+            masked += MASK;
+        }
+        end = end.max(to);
+    }
+    masked += &text[end..];
+    masked
+}
+
+/// A value in hexadecimal, in either case, also with a sign before each byte.
+fn hexadecimal(value: &str) -> Vec<String> {
+    let with = |sign: &str| value.bytes().map(|byte| format!("{sign}{byte:02x}")).collect::<String>();
+    let lower = ["", "\\x", "0x"].map(with);
+    let upper = value.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let backwards = lower[0].chars().rev().collect();
+    lower.into_iter().chain([upper, backwards]).collect()
+}
+
+/// The forms in which a value is found again: itself, backwards, and what Base64 makes of both at each place of three bytes.
 fn encodings(value: &str) -> Vec<String> {
-    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let mut encodings = vec![value.chars().rev().collect(), hex.to_uppercase(), hex];
+    let backwards: String = value.chars().rev().collect();
+    let encoded: Vec<String> = [value, &*backwards].into_iter().flat_map(in_base64).collect();
+    let reversed: Vec<String> = encoded.iter().map(|form| form.chars().rev().collect()).collect();
+    let whole = value.replace(['\n', '\r'], "");
+    [whole, backwards].into_iter().chain(encoded).chain(reversed).collect()
+}
+
+/// What Base64 makes of a value at each place of three bytes.
+fn in_base64(value: &str) -> Vec<String> {
+    let mut encodings = Vec::new();
     for shift in 0..3_usize {
         let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(value.bytes()).collect();
         // Characters that share bits with bytes around the value are left out.
@@ -81,6 +130,13 @@ mod tests {
             ("VHVsaXAtSGFyYm91cg==", "g=="),
             ("eFR1bGlwLUhhcmJvdXIK", ""),
             ("eHhUdWxpcC1IYXJib3Vy", ""),
+            ("VHVsaXAt\nSGFyYm91\ncg==", "g=="),
+            ("Tulip-\nHarbour", ""),
+            ("54 75 6c 69 70 2d 48 61 72 62 6f 75 72", ""),
+            ("54:75:6C:69:70:2D:48:61:72:62:6F:75:72", ""),
+            ("5475 6c69 702d\n4861 7262 6f75 72", ""),
+            (r"\x54\x75\x6c\x69\x70\x2d\x48\x61\x72\x62\x6f\x75\x72", ""),
+            ("cnVvYnJhSC1waWx1VA==", "A=="),
         ] {
             let masked = mask.masked(text);
             assert!(masked.contains("***") && masked.len() <= rest.len() + 7, "{text}: {masked}");

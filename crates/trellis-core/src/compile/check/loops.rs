@@ -10,7 +10,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     id::SignalName,
     index::to_u32,
-    program::{Callee, Node, OutEdge, Outcome, PointIndex, Program, Provenance, Reason, Role, Target},
+    program::{Callee, Node, NodeIndex, OutEdge, Outcome, PointIndex, Program, Provenance, Reason, Role, Target},
 };
 
 /// Reports each closed part of a graph from which no end can be reached. Where some edge is `unresolved`, it may lead to an end; a loop is certain
@@ -18,23 +18,25 @@ use crate::{
 ///
 /// The end of a child only leads back to its call. So a call is no edge here: each graph has to reach an end of its own. Nor does an interrupt lead
 /// out of a call: nobody is asked there, so a loop of calls has to end by itself. A loop that only sleeps has to do so, too; one that works between
-/// its sleeps may be meant to run until it is interrupted.
+/// its sleeps may be meant to run until it is interrupted. A child that its caller ends need not end by itself, unless it never stops.
 pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let program = cfg.program;
     let points = || (0..to_u32(program.points.len())).map(PointIndex);
     let outcomes = |point: PointIndex| program.replies(&program.point(point).replies).iter().map(|reply| &reply.on);
     let interrupts_call = |point: PointIndex, on: &Outcome| is_call(program, point) && (is_interrupt(on) || *on == Outcome::AnySignal);
     let has_children = points().any(|point| cfg::children(program, point).next().is_some());
-    let search = Search { cfg, reached, unresolved, has_children };
+    let lasting = if has_children { lasting(cfg) } else { Vec::new() };
+    let search = Search { cfg, reached, unresolved, has_children, lasting: &lasting };
     let is_less = has_children || points().any(|point| outcomes(point).any(|on| interrupts_call(point, on)));
     let alone = is_less.then(|| Cfg::without(program, interrupts_call));
-    search.check(alone.as_ref().unwrap_or(cfg), &interrupts_call, |_| true, found);
+    let reported = search.check(alone.as_ref().unwrap_or(cfg), &interrupts_call, |_| true, found);
     let is_left = |point: PointIndex| !is_call(program, point) && sleeps(program, point) && outcomes(point).any(is_interrupt);
     if points().any(is_left) {
         let interrupts = |point: PointIndex, on: &Outcome| interrupts_call(point, on) || (is_left(point) && is_interrupt(on));
         let only_sleeps = |part: &[u32]| {
             let mut points = part.iter().copied().map(PointIndex);
-            points.clone().any(is_left) && points.all(|point| sleeps(program, point) || !stops(program, point))
+            let is_new = part.iter().all(|point| !reported.contains(point));
+            is_new && points.clone().any(is_left) && points.all(|point| sleeps(program, point) || !stops(program, point))
         };
         search.check(&Cfg::without(program, interrupts), &interrupts, only_sleeps, found);
     }
@@ -47,21 +49,24 @@ struct Search<'c, 'p> {
     unresolved: bool,
     /// True if some call begins a child.
     has_children: bool,
+    /// The points of [`lasting`] if there are children.
+    lasting: &'c [bool],
 }
 
 impl Search<'_, '_> {
-    /// Reports the closed parts of `within`, among those that count, from which no end can be reached.
+    /// Reports the closed parts of `within`, among those that count, from which no end can be reached; returns their points.
     fn check(
         &self,
         within: &Cfg<'_>,
         interrupts: &dyn Fn(PointIndex, &Outcome) -> bool,
         counts: impl Fn(&[u32]) -> bool,
         found: &mut Vec<Diagnostic>,
-    ) {
+    ) -> Vec<u32> {
+        let mut reported = Vec::new();
         let ending = self.can_end(within, interrupts);
         let stuck = |point: u32| self.reached[point as usize] && !ending[point as usize];
         if !(0..to_u32(ending.len())).any(stuck) {
-            return;
+            return reported;
         }
         let mut parts = kosaraju_scc(&*within.digraph);
         parts.iter_mut().for_each(|part| part.sort_unstable());
@@ -73,11 +78,16 @@ impl Search<'_, '_> {
             if closed && leads {
                 let part = LoopPart { cfg: within, points: part, called: self.called(part) };
                 let diagnostic = part.report();
-                if !self.unresolved || (diagnostic.code == Code::EndlessLoop && !part.all().any(|point| part.is_unread(point))) {
+                let is_endless = diagnostic.code == Code::EndlessLoop;
+                let is_ended = self.has_children && part.points.iter().all(|&point| !self.lasting[point as usize]);
+                let is_certain = !self.unresolved || (is_endless && !part.all().any(|point| part.is_unread(point)));
+                if is_certain && (is_endless || !is_ended) {
+                    reported.extend(part.points);
                     found.push(diagnostic);
                 }
             }
         }
+        reported
     }
 
     /// Returns which points can reach an end of their graph. A call can where its child is meant to fail, and nothing handles that.
@@ -109,6 +119,40 @@ impl Search<'_, '_> {
         let within = self.cfg.reachable_from(&begun);
         (0..).zip(within).filter(|(_, is)| *is).map(|(at, _)| at).collect()
     }
+}
+
+/// Returns the points of graphs that nothing but themselves ends. A graph of its own may be run alone.
+fn lasting(cfg: &Cfg<'_>) -> Vec<bool> {
+    let program = cfg.program;
+    let mut lasting = vec![false; program.points.len()];
+    let entries = program.graphs.iter().flat_map(|graph| [graph.entry].into_iter().chain(graph.before_each.iter().flat_map(|call| call.starts())));
+    let mut open: Vec<PointIndex> = entries.map(|node| PointIndex(cfg.entry(node))).collect();
+    while let Some(point) = open.pop() {
+        if !std::mem::replace(&mut lasting[point.index()], true) {
+            open.extend(Cfg::successors(program, point).map(|edge| edge.to));
+            open.extend(lasting_children(program, point).map(|node| PointIndex(cfg.entry(node))));
+        }
+    }
+    lasting
+}
+
+/// Returns the children of a point that it does not end: by a time limit, by a signal, or because one of several is enough.
+fn lasting_children(program: &Program, point: PointIndex) -> impl Iterator<Item = NodeIndex> {
+    let node = program.node(program.point(point).node);
+    let is_signal = |on: &Outcome| matches!(on, Outcome::Signal(_)) && !is_interrupt(on);
+    let is_left = program.replies(&program.point(point).replies).iter().any(|reply| is_signal(&reply.on));
+    let mut open = if let Role::Act(call) = &node.role { vec![&**call] } else { Vec::new() };
+    let mut children = Vec::new();
+    while let Some(call) = open.pop().filter(|_| !is_left) {
+        match &call.callee {
+            _ if call.timeout.is_some() => {}
+            Callee::Graph(child) => children.push(*child),
+            Callee::Parallel(branches, composite) if !composite.any => open.extend(branches.iter().map(|(_, branch)| branch)),
+            Callee::Parallel(..) | Callee::Tool(_) | Callee::Each(..) => {}
+        }
+        open.extend(call.undo.as_deref());
+    }
+    children.into_iter()
 }
 
 /// Returns the points from which one of these can be reached, by a walk backwards from all of them at once.

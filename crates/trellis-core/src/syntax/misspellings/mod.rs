@@ -196,7 +196,7 @@ fn open_quote(broken: &ParserStop<'_, '_>) -> Option<Slip> {
         // `{ "text": "Tea" "to": "a" }`, `["a" "b"]`.
         let is_apart = text[..broken.at].ends_with(char::is_whitespace) && text[broken.at..].starts_with(['"', '\'']);
         if is_apart
-            && (is_inside || broken.open.is_some() || text.trim_start().starts_with(['{', '[']))
+            && (is_inside || broken.open.is_some() || text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']))
             && let Some(slip) = comma_after(text, broken.at)
         {
             return Some(slip);

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::{seal::sha256, workspace::Workspace};
 
@@ -43,6 +43,11 @@ impl Mark {
         Ok(self)
     }
 
+    /// The name that every process of the command has in its environment, also one that left its group.
+    pub(super) fn name(&self) -> String {
+        name_of(&self.0)
+    }
+
     /// Takes the mark away: the command has ended.
     pub(super) fn end(self) {
         // One that stays costs an approval.
@@ -55,8 +60,38 @@ pub(crate) fn end_orphans(workspace: &Workspace) {
     fs::read_dir(workspace.path(MARKS)).into_iter().flatten().flatten().for_each(|entry| end_orphan(&entry.path()));
 }
 
+/// The variable that names the command of a process.
+pub(super) const VARIABLE: &str = "TRELLIS_COMMAND";
+/// The greatest number of looks for processes that begin while others are ended.
+const MAX_LOOKS: usize = 8;
+
+fn name_of(mark: &Path) -> String {
+    mark.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Ends every process whose environment has the name of a command.
+pub(super) fn end_named(name: &str) {
+    let wanted = format!("{VARIABLE}={name}");
+    let is_of_it = |pid: &i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    for _ in 0..MAX_LOOKS {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids: Vec<Pid> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_of_it).filter_map(Pid::from_raw).collect();
+        if pids.is_empty() {
+            return;
+        }
+        for pid in pids {
+            // It may be gone already.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
 /// Ends the processes that a mark names, unless another process has their number by now.
 fn end_orphan(mark: &Path) {
+    end_named(&name_of(mark));
     let text = fs::read_to_string(mark).unwrap_or_default();
     let Some((pid, start)) = text.split_once(' ').and_then(|(pid, start)| Some((pid.parse::<i32>().ok()?, start.trim()))) else { return };
     let is_same = start_of(pid).is_some_and(|now| now == start);
@@ -93,5 +128,16 @@ mod tests {
         end_orphans(&workspace);
         assert!(!orphan.wait().expect("it ended").success());
         assert!(begin("one").is_none() && begin("one").is_some());
+    }
+
+    // orchestrator 6.2: so is what left the group of its command
+    #[test]
+    fn what_left_its_group_is_ended_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workspace = Workspace::open(&folder.path().join("workspace"), Path::new("/nowhere")).expect("a workspace");
+        let mark = Mark::begin(&workspace, &folder.path().display().to_string()).expect("marked").expect("it is new");
+        let mut orphan = Command::new("sleep").arg("600").env(VARIABLE, mark.name()).process_group(0).spawn().expect("it starts");
+        end_orphans(&workspace);
+        assert!(!orphan.wait().expect("it ended").success());
     }
 }

@@ -35,12 +35,17 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "shell", run)
 }
 
-/// The group of a command, which ends with the call: also when that times out or is stopped.
-struct ProcessGroup(Option<rustix::process::Pid>);
+/// The processes of a command: its group ends with the call. What left the group ends where the call is cut off: when it times out or is stopped.
+struct ProcessGroup {
+    group: Option<rustix::process::Pid>,
+    /// The name of a command that has not ended.
+    name: Option<String>,
+}
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if let Some(group) = self.0 {
+        self.name.iter().for_each(|name| mark::end_named(name));
+        if let Some(group) = self.group {
             // It may be gone already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
@@ -68,6 +73,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
         let why = "the command was cut off with the program, and may have been carried out in part; look before you ask for it again";
         return Err(ToolError::coded("cut_off", why).finally());
     };
+    command.env(mark::VARIABLE, mark.name());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -76,11 +82,12 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
         }
     };
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    let _group = ProcessGroup(group);
+    let mut processes = ProcessGroup { group, name: Some(mark.name()) };
     let mark = run_blocking(move || mark.with_group(group).map_err(stored)).await?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let (output, errors) = tokio::join!(bounded(out), bounded(err));
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
+    processes.name = None;
     mark.end();
     let shown = |(text, is_cut): (String, bool)| if is_cut { format!("{text}\n[cut]") } else { text };
     let (output, errors) = (shown(output), shown(errors));

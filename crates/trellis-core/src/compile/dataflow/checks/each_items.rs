@@ -8,7 +8,7 @@ use super::written_part::{ApartPart, WrittenPart};
 use crate::{
     compile::{
         dataflow::{
-            domain::{Misfit, TypeId, external},
+            domain::{Misfit, TypeId, TypeTable, external},
             fixpoint::{Analysis, WrittenParts, WrittenType},
         },
         outline::outline,
@@ -125,10 +125,19 @@ fn add_items<'p>(point: PointIndex, by: Option<(u32, usize)>, write: &'p Write, 
     }
 }
 
-/// Returns whether a list whose items are of a type can hold a value; one with holes is taken for possible.
+/// Returns whether a list whose items are of a type can hold a value; one with holes is taken for possible if its name is.
 fn is_possible(analysis: &mut Analysis<'_, '_>, items: TypeId, value: &Value, holes: &[Hole]) -> bool {
-    let of = analysis.types.of_value(value);
-    !holes.is_empty() || analysis.types.join(items, of) == items
+    let is_within = |types: &mut TypeTable, inner: &Value, outer: TypeId| {
+        let of = types.of_value(inner);
+        types.join(outer, of) == outer
+    };
+    if holes.is_empty() {
+        return is_within(&mut analysis.types, value, items);
+    }
+    let is_hole = holes.iter().any(|hole| hole.pointer == "/name");
+    let Some(name) = value.as_map().and_then(|entries| entries.get("name")).filter(|_| !is_hole) else { return true };
+    let names = analysis.types.inside(items, &[ElementStep::Key("name".into())]);
+    is_within(&mut analysis.types, name, names)
 }
 
 /// One item with the known parts of its value.

@@ -38,13 +38,12 @@ use crate::{
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1250);
 
 /// Permanent errors.
-const FINAL: [&str; 24] = [
+const FINAL: [&str; 23] = [
     "account_inactive",
     "access_denied",
     "as_user_not_supported",
     "cannot_reply_to_message",
     "channel_not_found",
-    "ekm_access_denied",
     "enterprise_is_restricted",
     "invalid_auth",
     "invalid_blocks",
