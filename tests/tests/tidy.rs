@@ -351,7 +351,8 @@ const PATIENCE_SECONDS: u64 = 60;
 #[test]
 fn no_test_asserts_on_time() {
     let mut found = Vec::new();
-    for (path, text) in rust_files() {
+    // A clock that is paused is the test's own.
+    for (path, text) in rust_files().into_iter().filter(|(_, text)| !text.contains("start_paused")) {
         for (number, line) in text.lines().enumerate().filter(|(_, line)| line.contains("assert")) {
             let bounds = line.split("elapsed() < Duration::from_").skip(1).filter_map(|rest| {
                 let (unit, rest) = rest.split_once('(')?;
