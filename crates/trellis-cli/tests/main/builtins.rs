@@ -50,7 +50,10 @@ fn sql_has_bound_parameters_and_one_statement_that_reads() {
     assert!(two.code == Some(1) && two.err.contains("error[sql-syntax]: `sql` holds more than one statement"), "{two:?}");
     let writes = "sql: 'insert into orders (name) values (:name)'";
     let refused = said(&sql(writes, "name: \"{{ given }}\""), "x");
-    assert!(refused.code == Some(1) && refused.err.contains("error[sql-syntax]: the statement writes; only a binding with `write: true` may"), "{refused:?}");
+    assert!(
+        refused.code == Some(1) && refused.err.contains("error[sql-syntax]: the statement writes; only a binding with `write: true` may"),
+        "{refused:?}"
+    );
     holds(&said(&sql(&format!("write: true, {writes}"), "name: \"{{ given }}\""), "x"), 0, "Got []");
     let attached = said(&sql("sql: \"attach 'other.db' as other\"", ""), "-");
     assert!(

@@ -312,7 +312,10 @@ mod tests {
             ("{{ range(n) }} {{ f(arg=value) }}", &["n@n", "value@value"]),
             ("Hello {{ .name }} {{ if .order.paid }}{{ len .items }}{{ end }}", &["name@.name", "order.paid@.order.paid", "items@.items"]),
             ("{{ rows[0].name }} {{ (a | first).b }} {{ c[d].e.f }} {{ g[-1].h is set }}", &["rows@rows", "a@a", "c@c", "d@d", "g@g"]),
-            ("{{ range .items }}{{ .name }}{{ $.who }}{{ if .paid }}{{ .x }}{{ end }}{{ end }}{{ .after }}", &["items@.items", "who@.who", "after@.after"]),
+            (
+                "{{ range .items }}{{ .name }}{{ $.who }}{{ if .paid }}{{ .x }}{{ end }}{{ end }}{{ .after }}",
+                &["items@.items", "who@.who", "after@.after"],
+            ),
             ("{{ with .user }}{{ .nick }}{{ end }}{{ if .a }}{{ .b }}{{ end }}", &["user@.user", "a@.a", "b@.b"]),
             ("{{ name", &["name@name"]),
             ("{% raw %}{{ no }}{% endraw %}{{ yes }}", &["yes@yes"]),

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-     sync::Arc,
+    sync::Arc,
     time::Duration,
 };
 
@@ -150,8 +150,7 @@ mod tests {
     #[test]
     fn a_channel_that_cannot_be_read_is_an_outage() {
         let troubles = ChannelTroubles::default();
-        let outages =
-            || troubles.broken().into_iter().filter_map(|(name, trouble)| Outage::of_channel(name, trouble)).collect::<Vec<_>>();
+        let outages = || troubles.broken().into_iter().filter_map(|(name, trouble)| Outage::of_channel(name, trouble)).collect::<Vec<_>>();
         troubles.fail("telegram", "Unauthorized".to_owned(), 1_000);
         troubles.fail("telegram", "still Unauthorized".to_owned(), 9_000);
         troubles.work("slack", Some("chat `C1`: not_in_channel".to_owned()));

@@ -69,7 +69,18 @@ impl Outbox {
     /// Creates the outbox of a queue; `mask` redacts secrets, and `mark` is the prefix of a message that may have been sent before.
     pub fn new(queue: Queue, mask: SecretMask, mark: &'static str) -> Self {
         let (language, patience, since) = (Language::default(), 24 * 3600 * 1000, now());
-        Self { queue, mask, mark, language, patience, failures: Arc::default(), blocked: ChannelTroubles::default(), since, posted: Arc::default(), pulse: Arc::default() }
+        Self {
+            queue,
+            mask,
+            mark,
+            language,
+            patience,
+            failures: Arc::default(),
+            blocked: ChannelTroubles::default(),
+            since,
+            posted: Arc::default(),
+            pulse: Arc::default(),
+        }
     }
 
     /// Sets the language of its notice that a text became a file.
@@ -170,7 +181,8 @@ impl Outbox {
                 let tried = row.attempts + 1;
                 let wait = error.after.unwrap_or_else(|| requeue_after(tried, row.n.unsigned_abs()));
                 self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(place.provider.clone(), now());
-                let is_in_time = QUESTIONS.iter().any(|key| row.message.key.starts_with(key)) || now() < row.queued.saturating_add(self.patience);
+                let is_in_time =
+                    QUESTIONS.iter().any(|key| row.message.key.starts_with(key)) || now() < row.queued.saturating_add(self.patience);
                 let due = (!error.is_final && is_in_time).then(|| after(wait));
                 match due {
                     Some(_) => self.blocked.fail(&place.provider, error.message.clone(), now()),

@@ -26,7 +26,11 @@ fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
 fn the_page_of_each_flow_has_its_drawing() {
     for graph in FLOWS {
         let drawing = Flow::copy(graph).trellis(&["graph", "--main", "."]).out;
-        assert_eq!(blocks(&page(graph), "mermaid"), [drawing], "graphs/{graph}/README.md: `trellis graph graphs/{graph} --main` draws this");
+        assert_eq!(
+            blocks(&page(graph), "mermaid"),
+            [drawing],
+            "graphs/{graph}/README.md: `trellis graph graphs/{graph} --main` draws this"
+        );
     }
 }
 

@@ -125,7 +125,8 @@ impl Search<'_, '_> {
 fn lasting(cfg: &Cfg<'_>) -> Vec<bool> {
     let program = cfg.program;
     let mut lasting = vec![false; program.points.len()];
-    let entries = program.graphs.iter().flat_map(|graph| [graph.entry].into_iter().chain(graph.before_each.iter().flat_map(|call| call.starts())));
+    let entries =
+        program.graphs.iter().flat_map(|graph| [graph.entry].into_iter().chain(graph.before_each.iter().flat_map(|call| call.starts())));
     let mut open: Vec<PointIndex> = entries.map(|node| PointIndex(cfg.entry(node))).collect();
     while let Some(point) = open.pop() {
         if !std::mem::replace(&mut lasting[point.index()], true) {

@@ -78,7 +78,8 @@ pub(super) fn end_named(name: &str) {
     };
     for _ in 0..MAX_LOOKS {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids: Vec<Pid> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_of_it).filter_map(Pid::from_raw).collect();
+        let pids: Vec<Pid> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_of_it).filter_map(Pid::from_raw).collect();
         if pids.is_empty() {
             return;
         }

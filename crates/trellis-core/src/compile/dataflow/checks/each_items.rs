@@ -7,6 +7,7 @@
 use super::written_part::{ApartPart, WrittenPart};
 use crate::{
     compile::{
+        cfg::Cfg,
         dataflow::{
             domain::{Misfit, TypeId, TypeTable, external},
             fixpoint::{Analysis, WrittenParts, WrittenType},
@@ -41,6 +42,18 @@ impl LiteralItem<'_> {
             WriteTarget::Path(path) | WriteTarget::Append(path) => path == list,
             WriteTarget::Absent(key) => key == list.root() && list.rest().is_empty(),
             WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
+        }
+    }
+
+    /// Returns whether it is written before some call of a point: what a reply of the point writes comes after.
+    fn reaches(&self, analysis: &Analysis<'_, '_>, point: PointIndex) -> bool {
+        let leads = |from| from == point || analysis.leads(from, point);
+        match self.by {
+            None => leads(self.point),
+            Some((on, _)) => {
+                let first = analysis.program.point(self.point).replies.start;
+                Cfg::successors_on(analysis.program, self.point, first + on).any(|edge| leads(edge.to))
+            }
         }
     }
 
@@ -79,7 +92,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                 if holes.iter().any(|hole| hole.pointer.is_empty()) || !is_possible(analysis, known, &value, &holes) {
                     continue;
                 }
-                if literal.point == point || analysis.leads(literal.point, point) {
+                if literal.reaches(analysis, point) {
                     let item = Item { program, literal, value: &value, holes: &holes };
                     found.extend(item.flaw(&call.offered).or_else(|| item.misfit(analysis, &call.offered)));
                 }

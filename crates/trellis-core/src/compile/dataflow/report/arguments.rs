@@ -88,7 +88,12 @@ impl Reporter<'_, '_> {
         let message = format!("whether `{key}` is what `{name}` takes on every path was not decided");
         let (it, there) = if is_inside { (subject.as_str(), " there") } else { ("it", "") };
         if is == wanted {
-            return (document, span, message, format!("{it} is {is}, and its parts may not be those that `{name}` takes: save what it takes, to be sure"));
+            return (
+                document,
+                span,
+                message,
+                format!("{it} is {is}, and its parts may not be those that `{name}` takes: save what it takes, to be sure"),
+            );
         }
         (document, span, message, format!("{it} may be {is}, and `{name}` takes {wanted}{there}: give {wanted} on every path, to be sure"))
     }
