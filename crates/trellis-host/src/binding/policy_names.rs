@@ -233,7 +233,7 @@ impl<'d> Parameters<'d> {
     fn of(tool: &'d ToolSyntax) -> Option<Self> {
         let schema = tool.parameters.as_ref()?.value.as_map()?;
         let composes = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
-        if composes.iter().any(|key| schema.contains(*key)) {
+        if composes.iter().any(|key| schema.contains(key)) {
             return None;
         }
         let closes = schema.get("additionalProperties").and_then(Value::as_bool) == Some(false);
