@@ -61,7 +61,7 @@ pub(crate) fn end_orphans(workspace: &Workspace) {
 }
 
 /// The variable that names the command of a process.
-pub(super) const VARIABLE: &str = "TRELLIS_COMMAND";
+pub(super) const COMMAND_VARIABLE: &str = "TRELLIS_COMMAND";
 /// The greatest number of looks for processes that begin while others are ended.
 const MAX_LOOKS: usize = 8;
 
@@ -71,7 +71,7 @@ fn name_of(mark: &Path) -> String {
 
 /// Ends every process whose environment has the name of a command.
 pub(super) fn end_named(name: &str) {
-    let wanted = format!("{VARIABLE}={name}");
+    let wanted = format!("{COMMAND_VARIABLE}={name}");
     let is_of_it = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = Workspace::open(&folder.path().join("workspace"), Path::new("/nowhere")).expect("a workspace");
         let mark = Mark::begin(&workspace, &folder.path().display().to_string()).expect("marked").expect("it is new");
-        let mut orphan = Command::new("sleep").arg("600").env(VARIABLE, mark.name()).process_group(0).spawn().expect("it starts");
+        let mut orphan = Command::new("sleep").arg("600").env(COMMAND_VARIABLE, mark.name()).process_group(0).spawn().expect("it starts");
         end_orphans(&workspace);
         assert!(!orphan.wait().expect("it ended").success());
     }

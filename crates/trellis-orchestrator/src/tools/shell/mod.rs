@@ -73,7 +73,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
         let why = "the command was cut off with the program, and may have been carried out in part; look before you ask for it again";
         return Err(ToolError::coded("cut_off", why).finally());
     };
-    command.env(mark::VARIABLE, mark.name());
+    command.env(mark::COMMAND_VARIABLE, mark.name());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
