@@ -137,7 +137,7 @@ fn close_candidates_and_vague_prompts_are_a_floor() {
     let close = |house: House| {
         let candidates = json!([{ "skill_id": "tidy_logs", "score_hint": 0.5 }, { "skill_id": "count_words", "score_hint": 0.46 }]);
         house.0.write("lib/fixed.jinja", format!("{{% set result = {{\"candidates\": {candidates}}} %}}").as_bytes());
-        house.0.edit("trellis.yaml", "{ builtin: skills.search, workspace: _workspace }", "{ compute: lib/fixed.jinja }");
+        house.0.edit("trellis.yaml", "{ builtin: skills.search, workspace: _workspace, least: 0.6 }", "{ compute: lib/fixed.jinja }");
         house
     };
     let house = close(House::scored(95.0, 12));
