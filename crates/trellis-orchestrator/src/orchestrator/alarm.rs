@@ -69,7 +69,7 @@ impl Outage {
 
 /// The channels that cannot be read, and those that take nothing.
 fn broken_channels(hands: &Hands) -> BTreeMap<String, ChannelTrouble> {
-    hands.outbox.blocked().into_iter().chain(hands.troubles.broken()).collect()
+    hands.outbox.blocked_channels().into_iter().chain(hands.troubles.broken()).collect()
 }
 
 /// Returns the reason why a workspace is not ready: a service or a channel that does not work, or messages that nobody got.

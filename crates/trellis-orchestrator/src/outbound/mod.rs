@@ -96,7 +96,7 @@ impl Outbox {
     }
 
     /// The channels that take nothing now, by name, each since its first attempt that failed.
-    pub fn blocked(&self) -> Vec<(String, ChannelTrouble)> {
+    pub fn blocked_channels(&self) -> Vec<(String, ChannelTrouble)> {
         self.blocked.broken()
     }
 

@@ -9,7 +9,7 @@ use crate::seal::VaultValues;
 /// Bytes of the shortest value that is redacted.
 const MIN_SECRET_LENGTH: usize = 4;
 
-/// What stands in the place of a value.
+/// The mark in the place of a value.
 const MASK: &str = "***";
 /// Bytes of the shortest value that is looked for in its encodings.
 const MIN_ENCODED_LENGTH: usize = 6;
@@ -29,32 +29,27 @@ impl SecretMask {
     /// Returns the text with `***` for each value, also in hexadecimal, in Base64, backwards, and over several lines. If the vault cannot be read, the values that were read before are redacted. It waits for a disk.
     pub fn masked(&self, text: &str) -> String {
         let values = self.0.all();
-        let values = values.iter().map(|secret| secret.value.as_str()).filter(|value| value.len() >= MIN_SECRET_LENGTH);
-        let mut text = text.to_owned();
-        for value in values {
-            if text.contains(value) {
-                text = text.replace(value, MASK);
-            }
-            // A short value has encodings that stand in other words.
-            if value.len() >= MIN_ENCODED_LENGTH {
-                text = without(text, &encodings(value), |char| matches!(char, '\n' | '\r'));
-                text = without(text, &hexadecimal(value), |char| char.is_ascii_whitespace() || matches!(char, ':' | ',' | '-'));
-            }
-        }
-        text
+        let values = || values.iter().map(|secret| secret.value.as_str()).filter(|value| value.len() >= MIN_SECRET_LENGTH);
+        let masked = |text: String, value| if text.contains(value) { text.replace(value, MASK) } else { text };
+        let text = values().fold(text.to_owned(), masked);
+        // A short value has encodings that stand in other words.
+        let long = || values().filter(|value| value.len() >= MIN_ENCODED_LENGTH);
+        let text = replace_forms(&text, long().flat_map(encodings), |char| matches!(char, '\n' | '\r'));
+        let is_sign = |char: char| char.is_ascii_whitespace() || matches!(char, ':' | ',' | '-');
+        replace_forms(&text, long().flat_map(hexadecimal), is_sign)
     }
 }
 
-/// Replaces what reads as one of these forms where such characters between are left out.
-fn without(text: String, forms: &[String], is_between: impl Fn(char) -> bool) -> String {
+/// Replaces each of these forms, also where such characters stand within it.
+fn replace_forms(text: &str, forms: impl Iterator<Item = String>, is_between: impl Fn(char) -> bool) -> String {
     let (mut compact, mut places) = (String::with_capacity(text.len()), Vec::with_capacity(text.len()));
     for (at, char) in text.char_indices().filter(|(_, char)| !is_between(*char)) {
         compact.push(char);
         places.extend((at..).take(char.len_utf8()));
     }
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for form in forms.iter().filter(|form| !form.is_empty()) {
-        found.extend(compact.match_indices(&**form).map(|(at, _)| (places[at], places[at + form.len() - 1] + 1)));
+    for form in forms.filter(|form| !form.is_empty()) {
+        found.extend(compact.match_indices(&*form).map(|(at, _)| (places[at], places[at + form.len() - 1] + 1)));
     }
     found.sort_unstable();
     let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
@@ -87,7 +82,7 @@ fn encodings(value: &str) -> Vec<String> {
     [whole, backwards].into_iter().chain(encoded).chain(reversed).collect()
 }
 
-/// What Base64 makes of a value at each place of three bytes.
+/// The forms of a value in Base64, at each place of three bytes.
 fn in_base64(value: &str) -> Vec<String> {
     let mut encodings = Vec::new();
     for shift in 0..3_usize {
