@@ -52,6 +52,18 @@ impl Sessions {
         self.thin_out();
     }
 
+    /// Ends the use of a session by its driver: one with values that no store has stays as one that was used last, since the question that its turn handed
+    /// out could not be asked without them. Any other is dropped.
+    pub(super) fn leave_driven(&self, id: &SessionId) {
+        match self.found(id) {
+            Some(slot) if slot.place.locked().running().is_some_and(RunningSession::has_redacted) => self.leave(slot),
+            found => {
+                drop(found);
+                self.release(id);
+            }
+        }
+    }
+
     /// Forgets those that were not used for the longest time, once there are a quarter more than there may be.
     fn thin_out(&self) {
         let slots = self.slots.locked();
@@ -82,6 +94,13 @@ impl Sessions {
 }
 
 impl RunningSession {
+    /// Returns whether a session of its tree has a value that its graph redacts: the store has none of these.
+    fn has_redacted(&self) -> bool {
+        let (here, program) = (self.session.here(), self.session.engine().inspect());
+        let mut states = std::iter::once(&here.state).chain(here.children.values().map(|child| &child.here.state));
+        states.any(|state| program.redacted().any(|path| state.has(path)))
+    }
+
     /// Returns whether the store has all of it: nothing is lost when it is dropped.
     fn is_whole_in_store(&self) -> bool {
         let is_written = self.is_stored && !self.is_ahead && self.session.journal().records().is_empty();

@@ -165,7 +165,8 @@ struct Schedule {
 
 impl Sessions {
     /// Resumes every stored session that can continue by itself, in time: interrupted ones at once, sleeps and timeouts when they have elapsed.
-    /// `report` receives each turn, or the reason why there was none, and a failure of the store. Sessions that it woke do not stay in memory.
+    /// `report` receives each turn, or the reason why there was none, and a failure of the store. Sessions that it woke do not stay in memory, but for
+    /// those with values that no store has (`redact`): they stay as sessions do that were used last ([`Sessions::in_memory`]).
     ///
     /// It ends when it is dropped, which interrupts the sessions that it advances, or after [`Sessions::stop`].
     ///
@@ -220,7 +221,7 @@ impl Sessions {
                         Some(turn) => report(Driven::Turn(&woken.session, turn)),
                         None => {}
                     }
-                    self.release(&woken.session);
+                    self.leave_driven(&woken.session);
                 }
                 () = permits.wait(), if is_full && !self.is_stopping() => {}
                 () = self.sooner.notified() => schedule.is_outdated = true,

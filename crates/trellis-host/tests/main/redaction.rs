@@ -4,12 +4,16 @@ use std::{fs, path::Path, sync::Arc};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
-    Record, Reply, SendError, Sessions, Stop,
+    Policy, Record, Reply, SendError, Sessions, Stop,
     history::{Check, EditVerdict},
+    sessions::Drive,
     store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStatus, SessionStore, SqliteStore},
 };
 
-use crate::stage::{Stage, run};
+use crate::{
+    stage::{Stage, run},
+    stored::turn_of,
+};
 
 const PROJECT: (&str, &str) = ("trellis.yaml", "redact: [token, order.card, pin]\n");
 const SECRET: &str = "hunter2 \"ü\"";
@@ -165,6 +169,60 @@ fn no_file_of_a_store_holds_a_byte_of_it() {
     let inner = Sealed::new(SqliteStore::open(&both).unwrap(), Keys::read(&key).unwrap());
     walk(&stage, Arc::new(Redacted::of(&stage.program, inner)));
     assert!(holds(folder.path(), b"start") && !holds(folder.path(), b"hunter2"));
+}
+
+/// A graph that asks for a token, has it carried somewhere by its driver, and asks with it.
+fn carrying() -> Stage {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "redact: [token]\nbindings: {charge: {function: {}, effect: none}}\n"),
+        ("start.md", "---\ninput_type: text\nsave_to: token\nto: charge\n---\nYour token?\n"),
+        ("charge.md", "---\ndo: {name: charge, args: {token: \"{{ token }}\"}}\non_error: fail\nto: rate\n---\n"),
+        ("rate.md", "---\ninput_type: int\nsave_to: stars\nto: end\n---\nHow good was {{ token }}?\n"),
+        ("end.md", "---\noutput: \"{{ stars }}\"\n---\nBye.\n"),
+    ]);
+    stage.policy(Policy::new().detached(true)).function(|bindings| bindings.function("charge", |_, _| Ok(Value::Null)))
+}
+
+#[test]
+fn the_question_behind_a_call_of_a_driver_is_the_one_that_is_asked() {
+    let (stage, inner) = (carrying(), Arc::new(MemoryStore::new()));
+    run(async {
+        let sessions = opened(&stage, &inner);
+        let asked = sessions.start(Start::default()).await.unwrap();
+        let runs = sessions.send(&id(), asked.answer(text(SECRET))).await.unwrap();
+        assert!(runs.stop.is_running(), "{:?}", runs.stop);
+        let mut told = Vec::new();
+        sessions.drive(Drive::UntilIdle, |driven| told.push(turn_of(driven))).await.unwrap();
+        let [asked] = told.as_slice() else { panic!("{told:?}") };
+        let seen = sessions.view(&id()).await.unwrap();
+        assert!(matches!(seen.stop, Stop::Ask { .. }), "{:?}", seen.stop);
+        assert_eq!((&seen.stop, seen.asked, seen.seq, &seen.said), (&asked.stop, asked.asked, asked.seq, &asked.said));
+        let done = sessions.send(&id(), asked.answer(Input::Value(Value::Int(5)))).await.unwrap();
+        assert!(matches!(done.stop, Stop::Ended(_)), "{:?}", done.stop);
+        assert!(!everything(&inner).await.contains("hunter2"));
+    });
+}
+
+#[test]
+fn sessions_with_redacted_values_stay_in_memory_within_its_bound() {
+    let (stage, inner) = (carrying(), Arc::new(MemoryStore::new()));
+    run(async {
+        let sessions = Arc::new(stage.sessions().store(Arc::clone(&inner) as Arc<dyn SessionStore>, "graph").in_memory(4));
+        let ids: Vec<SessionId> = (0..20).map(|n| SessionId::new(format!("s{n}"))).collect();
+        for id in &ids {
+            let asked = sessions.start(Start { session: Some(id.clone()), ..Start::default() }).await.unwrap();
+            sessions.send(id, asked.answer(text(SECRET))).await.unwrap();
+            sessions.drive(Drive::UntilIdle, |driven| drop(turn_of(driven))).await.unwrap();
+        }
+        let stays = |id: &&SessionId| sessions.look(id, |_| ()).is_some();
+        assert!((1..=5).contains(&ids.iter().filter(stays).count()));
+        for id in &ids {
+            let is_here = stays(&id);
+            let seen = sessions.view(id).await.unwrap();
+            assert_eq!(matches!(seen.stop, Stop::Ask { .. }), is_here, "{id}: {:?}", seen.stop);
+            assert_eq!(matches!(seen.stop, Stop::Keys { .. }), !is_here, "{id}: {:?}", seen.stop);
+        }
+    });
 }
 
 #[test]
