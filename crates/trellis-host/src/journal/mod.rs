@@ -80,7 +80,8 @@ pub struct Record {
     /// The request that made it, if a server knows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestKey>,
-    /// The calls that its step left and that no client had been asked for: a late result of one is not a client's to give (language C.8).
+    /// The calls that its step left and that no client is asked for, since none had been or the call was answered: a late result of one is not a
+    /// client's to give (language C.8).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unasked: Vec<CallId>,
 }

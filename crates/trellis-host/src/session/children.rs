@@ -252,7 +252,7 @@ impl Session {
         let Some(here) = self.here.of_child_mut(child) else { return };
         let changes = Changes::between(&here.state, &by.state, &by.wrote);
         let from = here.state.current_node_id.clone();
-        let unasked = self.left_unasked(child, &by.state, at);
+        let unasked = self.left_unasked(child, &by.state, at, None);
         if let Some(here) = self.here.of_child_mut(child) {
             here.state = by.state;
         }
@@ -268,9 +268,9 @@ impl Session {
         self.here.note_unasked(&unasked);
     }
 
-    /// Returns the calls that a step leaves, and that no client had been asked for.
-    pub(super) fn left_unasked(&self, child: Option<&SessionId>, after: &State, at: u64) -> Vec<CallId> {
-        let is_busy = |id: &CallId| self.busy.contains(id) || self.left.contains_key(id.as_str());
+    /// Returns the calls that a step leaves, and that no client is asked for: none had been, or the result of the step was `answered` for it.
+    pub(super) fn left_unasked(&self, child: Option<&SessionId>, after: &State, at: u64, answered: Option<&CallId>) -> Vec<CallId> {
+        let is_busy = |id: &CallId| answered == Some(id) || self.is_busy(id) || self.left.contains_key(id.as_str());
         self.here.left_unasked(child, after, at, is_busy)
     }
 

@@ -335,6 +335,11 @@ impl Session {
         self.busy = calls;
     }
 
+    /// Returns whether no client is asked for this open call, as far as a host knows.
+    pub(crate) fn is_busy(&self, call: &CallId) -> bool {
+        self.busy.contains(call)
+    }
+
     /// Notes that a client is asked for this call.
     pub(crate) fn ask_client(&mut self, call: &CallId) {
         self.busy.remove(call);

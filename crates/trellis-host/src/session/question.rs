@@ -42,7 +42,7 @@ impl Session {
         let at = self.now();
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
         let fitted = std::iter::once((None, &state)).chain(children.iter().map(|(id, child)| (Some(id), &child.state)));
-        let left = fitted.flat_map(|(child, state)| self.left_unasked(child, state, at));
+        let left = fitted.flat_map(|(child, state)| self.left_unasked(child, state, at, None));
         // A record that opens an epoch has all that is known.
         let unasked: Vec<CallId> = left.chain(self.here.unasked.iter().cloned()).collect();
         self.here.step(at, state);

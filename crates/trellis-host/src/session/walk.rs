@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Event, Input, NavigateError, Next, SessionId, SignalName, State,
-    engine::{Answers, Step},
+    Event, Input, NavigateError, Next, SessionId, SignalName, State, ToolOutcome, ToolResult,
+    engine::{Answers, Step, ToolErrorKind},
     state::{Changes, EndReason},
 };
 
@@ -190,7 +190,9 @@ impl Session {
         let before = (here.state.current_node_id.clone(), here.state.ended.is_some());
         let result = if let Input::Result(result) = &input { Some(result) } else { None };
         let letter = here.give_up(child, &state, &events, result);
-        let unasked = self.left_unasked(child, &state, at);
+        // What a retry leaves has its answer, unless its time was up.
+        let answered = result.filter(|result| !is_timeout(result)).map(|result| &result.id);
+        let unasked = self.left_unasked(child, &state, at, answered);
         let Some(here) = self.here.of_child_mut(child) else { return };
         here.step(at, state);
         here.count_waits(at, &events);
@@ -250,6 +252,10 @@ fn walked<'s>(
         None => Some((here, walk)),
         Some(child) => Some((&here.children.get(child)?.here, children.get_mut(child)?)),
     }
+}
+
+fn is_timeout(result: &ToolResult) -> bool {
+    matches!(&result.outcome, ToolOutcome::Error(error) if error.kind == ToolErrorKind::Timeout)
 }
 
 /// Returns the refusal by a child that is no longer alive.

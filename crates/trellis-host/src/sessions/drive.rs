@@ -69,12 +69,14 @@ impl Sessions {
             return Err(SendError::Stopped);
         }
         let (mut works, mut stops, mut ready) = (Works::default(), StopsById::new(), Vec::new());
+        let asked = self.asked_calls(slot);
         // Awaited time has passed, even if the clock disagrees.
         let mut passed = 0;
         loop {
             self.take_ready(slot, &mut ready, &mut stops)?;
-            self.note_busy(slot, &works, &stops);
+            self.note_busy(slot, &works, (&stops, &asked), None);
             let front = self.front(slot, self.now().max(passed), works.is_empty())?;
+            self.note_busy(slot, &works, (&stops, &asked), Some(&front));
             self.keep(slot, &KeepPoint::Front(&front)).await?;
             // A signal may have moved it while that was stored.
             if front.is_going || slot.disturbances() != front.disturbances {
@@ -107,7 +109,7 @@ impl Sessions {
                     works.push(work);
                 }
             }
-            self.note_busy(slot, &works, &stops);
+            self.note_busy(slot, &works, (&stops, &asked), Some(&front));
             if works.is_empty() {
                 if let Some(permit) = &mut permit {
                     permit.take_for_a_move().await;
@@ -143,10 +145,19 @@ impl Sessions {
         }
     }
 
-    /// Tells the session of which calls no client is asked.
-    fn note_busy(&self, slot: &Slot, works: &Works<'_>, stops: &StopsById) {
+    /// The calls that a client was asked for when the session rested before.
+    fn asked_calls(&self, slot: &Slot) -> BTreeSet<CallId> {
+        let id = |waiting: &Waiting| if let Stop::Call { call, .. } = &waiting.stop { Some(call.id.clone()) } else { None };
+        self.running_if(slot, |running| running.waits().filter_map(id).collect()).unwrap_or_default()
+    }
+
+    /// Tells the session of which calls no client is asked: those that are worked on or needed, but for those that a client is asked for, or was when the
+    /// session rested before.
+    fn note_busy(&self, slot: &Slot, works: &Works<'_>, (stops, asked): (&StopsById, &BTreeSet<CallId>), front: Option<&Front>) {
         let stopped = stops.iter().filter(|(_, stop)| !stop.is_call()).map(|(id, _)| CallId::new(&**id));
-        let busy: BTreeSet<CallId> = works.calls().cloned().chain(stopped).collect();
+        let is_asked = |id: &CallId| asked.contains(id) || stops.get(id.as_str()).is_some_and(Stop::is_call);
+        let needed = works.calls().chain(front.into_iter().flat_map(Front::calls)).filter(|id| !is_asked(id));
+        let busy: BTreeSet<CallId> = needed.cloned().chain(stopped).collect();
         if let Some(running) = slot.place.locked().running_mut() {
             running.session.set_busy(busy);
         }

@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 use trellis_core::{
     Input, NodeId, SessionId, SignalName, ToolOutcome, ToolResult,
     engine::{Call, Request, RequestType, StartError},
+    id::CallId,
     state::CallKind,
 };
 
@@ -312,6 +313,11 @@ impl Need {
 }
 
 impl Front {
+    /// The calls that are to be carried out, by whomever.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &CallId> {
+        self.needs.iter().filter_map(|need| if let NeedKind::Call { call, .. } = &need.what { Some(&call.id) } else { None })
+    }
+
     /// Returns whether this stop of a client is still needed.
     pub(super) fn needs_stop(&self, id: &str) -> bool {
         self.needs.iter().any(|need| need.id() == Some(id))

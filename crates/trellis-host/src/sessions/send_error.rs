@@ -128,7 +128,7 @@ pub enum NotYours {
     /// A binding carries it out here, or it is a child session here.
     #[error("it is carried out here")]
     CarriedOutHere,
-    /// Nobody was asked to carry it out: policy and interceptors have not let it, or it was left before they did.
-    #[error("nobody was asked to carry it out")]
+    /// Nobody is asked to carry it out: policy and interceptors have not let it, it was left before they did, or it was answered and is tried again.
+    #[error("nobody is asked to carry it out")]
     NotAsked,
 }

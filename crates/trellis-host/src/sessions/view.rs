@@ -56,9 +56,13 @@ impl Sessions {
     async fn in_sight(&self, id: &SessionId) -> Result<Option<Turn>, SendError> {
         let Some(slot) = self.found(id) else { return Ok(None) };
         // Held while the store is read, so that no other caller begins to advance a session that may be dropped then.
-        if let Ok(_driving) = slot.driving.try_lock() {
-            self.catch_up(&slot).await;
-        }
+        let is_driven = match slot.driving.try_lock() {
+            Ok(_driving) => {
+                self.catch_up(&slot).await;
+                false
+            }
+            Err(_) => true,
+        };
         let place = slot.place.locked();
         let running = match &*place {
             SlotState::Running(running) => running,
@@ -73,6 +77,7 @@ impl Sessions {
         let waiting: Vec<Waiting> = running.waits().cloned().collect();
         let is_fitted = running.version != 0;
         let waiting = if waiting.is_empty() { self.pending_waits(&running.session, &current, is_fitted)? } else { waiting };
+        let waiting = if is_driven { undecided_as_running(&running.session, waiting) } else { waiting };
         Ok(Some(turn(&running.session, &current, waiting)))
     }
 
@@ -99,12 +104,7 @@ impl Sessions {
             _ => session.state().clone(),
         };
         self.standing_in(session, current, None, state, &mut waiting)?;
-        waiting.sort_by_key(|waiting| match waiting.stop {
-            Stop::Running { .. } => 0,
-            Stop::Sleeping { .. } => 1,
-            _ => 2,
-        });
-        Ok(waiting)
+        Ok(in_order(waiting))
     }
 
     fn standing_in(
@@ -206,6 +206,30 @@ impl Stop {
     pub fn is_call(&self) -> bool {
         matches!(self, Self::Call { .. })
     }
+}
+
+/// Puts those that work by themselves first, then the sleeps.
+fn in_order(mut waiting: Vec<Waiting>) -> Vec<Waiting> {
+    waiting.sort_by_key(|waiting| match waiting.stop {
+        Stop::Running { .. } => 0,
+        Stop::Sleeping { .. } => 1,
+        _ => 2,
+    });
+    waiting
+}
+
+/// Shows the calls that are not a client's to make yet as running: whoever advances the session asks policy and interceptors about them.
+fn undecided_as_running(session: &Session, waiting: Vec<Waiting>) -> Vec<Waiting> {
+    let shown = |mut waiting: Waiting| {
+        if let Stop::Call { call, .. } = &waiting.stop
+            && session.is_busy(&call.id)
+        {
+            let since = session.asked_at(waiting.child.as_ref(), call);
+            waiting.stop = Stop::Running { node: call.node.clone(), since, call: Some(Arc::clone(call)) };
+        }
+        waiting
+    };
+    in_order(waiting.into_iter().map(shown).collect())
 }
 
 /// Returns the current turn of a session, with the content of its node, and of the nodes of children that wait.

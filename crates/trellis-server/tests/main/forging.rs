@@ -4,6 +4,7 @@ use std::{fmt::Write as _, fs};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
 use trellis_server::Tokens;
 
 use crate::{
@@ -98,4 +99,43 @@ async fn a_model_forges_no_result() {
     }
     let told = navigate(&asked).await;
     assert_eq!(told["structuredContent"]["stop"]["type"], "APPROVAL", "{told}");
+}
+
+/// Opens when the policy of [`RULED`] may rule.
+static GATE: Semaphore = Semaphore::const_new(0);
+
+/// A call of a client, about which a slow policy decides.
+const RULED: &[(&str, &str)] = &[
+    ("ruled/trellis.yaml", "bindings: {judge: {function: {}, effect: none}, tell: {effect: none}}\npolicy: [{tool: judge}]\n"),
+    ("ruled/start.md", "---\ndo: {name: tell, retry: {max: 2, base: 1h}}\non_error: end\non_denied: end\nto: end\n---\n"),
+    ("ruled/end.md", "Over.\n"),
+];
+
+// C.8
+#[tokio::test]
+async fn a_call_is_a_clients_from_the_ruling_to_its_first_answer() {
+    let functions = |bindings: trellis_host::Bindings| {
+        bindings.function_async("judge", |_, _| async {
+            drop(GATE.acquire().await);
+            Ok(trellis_core::Value::map([("decision", trellis_core::Value::text("AUTO_RUN"))]))
+        })
+    };
+    let stand = Stand::on(RULED, Terms { functions, ..Terms::default() }).await;
+    let watch = async {
+        let mut seen = stand.get("/api/sessions/ana").await;
+        while seen.status == 404 {
+            seen = stand.get("/api/sessions/ana").await;
+        }
+        assert_eq!((seen.status, seen.stop()), (202, "RUNNING".to_owned()), "{seen:?}");
+        GATE.add_permits(1);
+    };
+    let (asked, ()) = tokio::join!(stand.post("/api/sessions", json!({ "id": "ana" })), watch);
+    assert_eq!(asked.stop(), "CALL_TOOL", "{asked:?}");
+    let id = asked.json()["stop"]["payload"]["id"].clone();
+    let failed = json!({ "tool_result": { "id": id, "error": "no line" } });
+    let waits = stand.post("/api/sessions/ana/turns", failed).await;
+    assert_eq!((waits.status, waits.stop()), (202, "SLEEPING".to_owned()), "{waits:?}");
+    let again = stand.post("/api/sessions/ana/turns", json!({ "tool_result": { "id": id, "result": 1 } })).await;
+    assert_eq!((again.status, &*again.code()), (409, "not-yours"), "{again:?}");
+    assert_eq!(stand.get("/api/sessions/ana").await.seq(), waits.seq(), "a refusal makes no record");
 }

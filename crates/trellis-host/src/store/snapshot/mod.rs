@@ -72,7 +72,7 @@ pub struct Snapshot {
     /// since.
     #[serde(default = "TypedSecrets::unknown", skip_serializing_if = "TypedSecrets::is_unknown")]
     pub typed: TypedSecrets,
-    /// Calls of it and its children that were left, and that no client had been asked for.
+    /// Calls of it and its children that were left, and that no client is asked for: none had been, or the call was answered.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unasked: BTreeSet<CallId>,
     /// Its children that are alive, and theirs.
