@@ -133,7 +133,7 @@ async fn a_call_is_a_clients_from_the_ruling_to_its_first_answer() {
     assert_eq!(asked.stop(), "CALL_TOOL", "{asked:?}");
     let id = asked.json()["stop"]["payload"]["id"].clone();
     let failed = json!({ "tool_result": { "id": id, "error": "no line" } });
-    let waits = stand.post("/api/sessions/ana/turns", failed).await;
+    let waits = stand.with("POST", "/api/sessions/ana/turns", &[("prefer", "wait=0")], Some(&failed)).await;
     assert_eq!((waits.status, waits.stop()), (202, "SLEEPING".to_owned()), "{waits:?}");
     let again = stand.post("/api/sessions/ana/turns", json!({ "tool_result": { "id": id, "result": 1 } })).await;
     assert_eq!((again.status, &*again.code()), (409, "not-yours"), "{again:?}");
