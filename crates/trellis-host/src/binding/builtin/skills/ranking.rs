@@ -3,8 +3,9 @@
 //! In: the texts of a query and of a card. Out: a score from 0 to 1, and whether the query means the card. Both depend on nothing but the two, so that
 //! they mean the same in a folder of two skills and of a thousand.
 //!
-//! A query means a card that explains it: more than half of its telling words are the card's, or all telling words of the title, at least two, are in
-//! the query. A single word in common would let `break the ice` mean `Break things`.
+//! A query means a card that explains it: more than half of its telling words are the card's, at least two, and one of these is in the name of the card
+//! or among its tags; or it has all telling words of the id or the title, at least two; or it has one, and that is the whole id, title or a tag. A single
+//! word in common would let `break the ice`, or `why things`, mean `Break things`. What a clause with a negation says is not wished.
 //!
 //! **Example.** Of `tidy the door logs`, `the` says nothing. A skill `Tidy the logs` has two of three words in its title, and the query has the whole
 //! title: (2/3 + 1) / 2 = 0.83.
@@ -29,6 +30,9 @@ const MIN_BEGINNING: usize = 3;
 
 /// Letters by which a word of a query may be longer than that of a card: `logs` is found as `log`.
 const MAX_ENDING: usize = 2;
+
+/// The greatest score of a card that the query does not mean.
+const MAX_UNMEANT: f64 = 0.5;
 
 /// Words of a `reason`.
 const REASON_WORDS: usize = 24;
@@ -97,6 +101,22 @@ const COURTESY: &[&str] = &[
     "해줘",
 ];
 
+/// Words that negate, and those that stand for them.
+const NEGATIONS: &str = "avoid cannot cant didnt doesnt dont isnt neither never no nobody none nor not nothing prevent refuse shouldnt wont wouldnt \
+    kein keine keinem keinen keiner keines nicht nichts nie niemals geen niet niets nooit aucun aucune jamais ne non pas rien nada ningun ninguna ninguno \
+    nunca niente nessun nessuna nessuno nao nenhum nenhuma ikke inte aldri aldrig ej icke ei ala alka nie nigdy nikdy nem soha nu degil hayir hicbir \
+    не нет нельзя ни никогда ні ніколи δεν μη μην οχι ποτε لا لم لن ليس אל לא אין नहीं मत ना tidak jangan bukan khong đung \
+    안 못 마 마라 마세요 말고 말아 말아줘 않고 않게 하지마 하지마세요";
+
+/// Negations that are something else in other languages: these, by the code of the language.
+const ELSEWHERE: &[(&str, &[&str])] = &[("dont", &["fr"]), ("ei", &["de", "no"]), ("ne", &["az", "it", "ro", "tr"]), ("no", &["pt"]), ("nu", &["da", "nl", "sv"])];
+
+/// Negations of scripts that put no spaces between words.
+const UNSPACED_NEGATIONS: &[&str] = &["不", "没", "沒", "别", "別", "勿", "ない", "なく", "ません", "するな", "ไม่", "อย่า"];
+
+/// Words between a clause that negates and one that does not.
+const CONTRASTS: &[&str] = &["aber", "ale", "but", "fakat", "mais", "maar", "men", "pero", "sino", "sondern", "но"];
+
 /// Characters of Han that make no content word: pronouns, particles, words of questions and of courtesy.
 const FUNCTION_HAN: &str = "的了是在我你您他她它们們这這那哪谁誰什怎么麼吗嗎呢吧啊呀和与與或也都就很请請帮幫给給把被让讓为為";
 
@@ -106,9 +126,16 @@ static FUNCTION_WORDS: LazyLock<BTreeMap<&str, BTreeSet<String>>> = LazyLock::ne
     languages.map(|&language| (language, stop_words::get(language).iter().flat_map(|word| words(word)).collect())).collect()
 });
 
+/// The negations, as [`words`] writes words.
+static NEGATED: LazyLock<BTreeSet<String>> = LazyLock::new(|| words(NEGATIONS).into_iter().collect());
+
 /// The words of a query that tell something, each once.
 #[derive(Debug)]
-pub(super) struct TellingWords(Vec<String>);
+pub(super) struct TellingWords {
+    all: Vec<String>,
+    /// Those that no negation takes back.
+    wished: Vec<String>,
+}
 
 /// The fit of a card to a query.
 #[derive(Debug)]
@@ -121,24 +148,30 @@ pub(super) struct Fit {
 
 impl TellingWords {
     pub(super) fn of(text: &str) -> Self {
-        let words = words(text);
-        let languages = languages_of(&words);
+        let every = words(text);
+        let languages = languages_of(&every);
         let says_nothing = |word: &str| {
-            COURTESY.contains(&word) || word.chars().any(is_function_char) || languages.iter().any(|language| language.contains(word))
+            COURTESY.contains(&word) || word.chars().any(is_function_char) || languages.iter().any(|(_, language)| language.contains(word))
         };
-        let mut telling = Vec::new();
-        for word in words {
-            if telling.len() < MAX_QUERY_WORDS && !says_nothing(&word) && !telling.contains(&word) {
-                telling.push(word);
+        let telling = |words: Vec<String>| {
+            let mut telling = Vec::new();
+            for word in words {
+                if telling.len() < MAX_QUERY_WORDS && !says_nothing(&word) && !telling.contains(&word) {
+                    telling.push(word);
+                }
             }
-        }
-        Self(telling)
+            telling
+        };
+        let spoken: Vec<&str> = languages.iter().map(|(name, _)| *name).collect();
+        Self { all: telling(every), wished: telling(wished_words(text, &spoken)) }
     }
 
     /// Returns how well a card fits: the share of the query that it has, or, if the query has its whole title, the mean of that and 1.
     pub(super) fn fit(&self, card: &SkillCard) -> Fit {
         let named: Vec<String> = [&card.id, &card.title].into_iter().chain(&card.tags).flat_map(|text| words(text)).collect();
         let text = words(&card.text);
+        // A card that names a negation itself is not taken back by it.
+        let query = if named.iter().any(|word| NEGATED.contains(word)) { &self.all } else { &self.wished };
         let is_in = |word: &str, words: &[String]| words.iter().any(|other| is_same(word, other));
         let weight = |word: &String| {
             if is_in(word, &named) {
@@ -149,13 +182,24 @@ impl TellingWords {
                 0.0
             }
         };
-        let weights: Vec<f64> = self.0.iter().map(weight).collect();
-        let title = Self::of(&card.title).0;
-        let has_title = title.len() > 1 && title.iter().all(|other| self.0.iter().any(|word| is_same(word, other)));
+        let weights: Vec<f64> = query.iter().map(weight).collect();
+        // The words of a name, if the query has all of them.
+        let whole = |name: &String| {
+            let name = Self::of(name).all;
+            let is_whole = !name.is_empty() && name.iter().all(|other| query.iter().any(|word| is_same(word, other)));
+            is_whole.then_some(name.len())
+        };
+        let has_title = whole(&card.title) > Some(1);
         let share = if weights.is_empty() { 0.0 } else { weights.iter().sum::<f64>() / count(weights.len()) };
         let score = if has_title { f64::midpoint(share, 1.0) } else { share };
         let explained = weights.iter().filter(|weight| **weight > 0.0).count();
-        Fit { score: (score * 10_000.0).round() / 10_000.0, is_meant: has_title || 2 * explained > weights.len() }
+        let is_named = weights.iter().any(|weight| *weight > IN_TEXT);
+        let is_meant = match query.len() {
+            1 => [&card.id, &card.title].into_iter().chain(&card.tags).any(|name| whole(name) == Some(1)),
+            words => has_title || whole(&card.id) > Some(1) || explained > 1 && 2 * explained > words && is_named,
+        };
+        let score = if is_meant { score } else { score.min(MAX_UNMEANT) };
+        Fit { score: (score * 10_000.0).round() / 10_000.0, is_meant }
     }
 
     /// Returns the line of a card that has most of the words, cut to a few.
@@ -163,7 +207,7 @@ impl TellingWords {
         let lines = card.text.lines().map(str::trim).filter(|line| !line.is_empty());
         let met = |line: &&str| {
             let line = words(line);
-            self.0.iter().filter(|word| line.iter().any(|other| is_same(word, other))).count()
+            self.all.iter().filter(|word| line.iter().any(|other| is_same(word, other))).count()
         };
         // Of several, the first: `max_by_key` has the last.
         let best = lines.rev().max_by_key(met).unwrap_or_default();
@@ -177,11 +221,36 @@ fn count(of: usize) -> f64 {
     f64::from(u32::try_from(of).unwrap_or(u32::MAX))
 }
 
-/// Returns the function words of the languages that a text is in: those with most of its words, and English.
-fn languages_of(words: &[String]) -> Vec<&'static BTreeSet<String>> {
+/// Returns the words of the clauses of a text that do not negate.
+fn wished_words(text: &str, spoken: &[&str]) -> Vec<String> {
+    let is_negation = |word: &String| {
+        let is_elsewhere = ELSEWHERE.iter().any(|(other, languages)| other == word && languages.iter().any(|name| spoken.contains(name)));
+        NEGATED.contains(word) && !is_elsewhere
+    };
+    // `don't` is two words.
+    let is_contracted = |pair: &[String]| matches!(pair, [one, other] if one.ends_with('n') && other == "t");
+    let negates = |words: &&[String]| words.iter().any(is_negation) || words.windows(2).any(is_contracted);
+    let clauses = text.split(ends_clause).filter(|clause| !UNSPACED_NEGATIONS.iter().any(|negation| clause.contains(*negation)));
+    let wished = |clause: &str| {
+        // `non-critical` negates no clause.
+        let words = words(&clause.to_lowercase().replace("non-", ""));
+        let parts = words.split(|word| CONTRASTS.contains(&word.as_str()));
+        parts.filter(|part| !negates(part)).flatten().cloned().collect::<Vec<_>>()
+    };
+    clauses.flat_map(wished).collect()
+}
+
+/// Returns whether a character ends a clause.
+fn ends_clause(char: char) -> bool {
+    matches!(char, '.' | ',' | ';' | ':' | '!' | '?' | '\n' | '–' | '—' | '。' | '、' | '，' | '；' | '：' | '！' | '？' | '؟' | '،' | '؛')
+}
+
+/// Returns the languages that a text is in, by their codes, with their function words: those with most of its words, and English.
+fn languages_of(words: &[String]) -> Vec<(&'static str, &'static BTreeSet<String>)> {
     let met = |language: &BTreeSet<String>| words.iter().filter(|word| language.contains(*word)).count();
     let most = FUNCTION_WORDS.values().map(met).max().unwrap_or_default().max(MIN_SPOKEN);
-    FUNCTION_WORDS.iter().filter(|(name, language)| **name == ENGLISH || met(language) == most).map(|(_, language)| language).collect()
+    let is_spoken = |(name, language): &(&&str, &BTreeSet<String>)| **name == ENGLISH || met(language) == most;
+    FUNCTION_WORDS.iter().filter(is_spoken).map(|(name, language)| (*name, language)).collect()
 }
 
 /// Returns whether a character makes a pair of characters say nothing. Hiragana writes endings and particles.
@@ -289,10 +358,68 @@ mod tests {
         assert!(!is_meant("tidy my kitchen", &tidy) && !is_meant("tidy the kitchen before the guests come", &tidy));
         let long = "Our disk is full since the controller of the door writes far too many logs every night, so tidy them";
         for (query, skill) in
-            [("break some things", &breaks), ("count all words", &counts), ("tidy the door logs", &tidy), ("archive", &tidy), (long, &tidy)]
+            [("break some things", &breaks), ("count all words", &counts), ("tidy the door logs", &tidy), ("archive logs", &tidy), (long, &tidy)]
         {
             assert!(is_meant(query, skill), "{query}");
         }
+    }
+
+    #[test]
+    fn one_word_means_a_skill_by_its_whole_name_only() {
+        let breaks = card("break_things", "Break things", "A drill: it breaks what it finds.");
+        for query in ["things", "why things", "what things?", "which things are there", "break", "how to break", "drill", "the drill finds"] {
+            assert!(!is_meant(query, &breaks) && score(query, &breaks) <= MAX_UNMEANT, "{query}: {}", score(query, &breaks));
+        }
+        let feeds = card("cat", "Feed the animals", "It feeds.");
+        assert!(is_meant("cat", &feeds) && is_meant("the cats", &feeds) && !is_meant("animals", &feeds) && !is_meant("feed", &feeds));
+    }
+
+    #[test]
+    fn what_a_negation_takes_back_is_no_wish() {
+        let breaks = card("break_things", "Break things", "A drill.");
+        for query in [
+            "do not break things",
+            "don't break things",
+            "don’t ever break things",
+            "dont break things",
+            "never break things!",
+            "break no things",
+            "things must not break",
+            "please avoid to break things",
+            "tidy up, but do not break things",
+        ] {
+            assert!(!is_meant(query, &breaks), "{query}: {:?}", TellingWords::of(query));
+        }
+        for (title, queries) in [
+            ("Protokolle löschen", vec!["Protokolle bitte nicht löschen", "lösche keine Protokolle", "du sollst nie Protokolle löschen"]),
+            ("Supprimer journaux", vec!["ne pas supprimer les journaux", "supprimer jamais journaux"]),
+            ("Borrar registros", vec!["no borrar los registros", "nunca borrar registros"]),
+            ("Cancellare registri", vec!["non cancellare i registri"]),
+            ("Apagar registros", vec!["não apagar os registros"]),
+            ("Logboeken wissen", vec!["logboeken niet wissen", "geen logboeken wissen"]),
+            ("Удалить журналы", vec!["не удалить журналы", "никогда журналы удалить"]),
+            ("Radera loggar", vec!["radera inte loggar"]),
+            ("Usuń dzienniki", vec!["nie usuń dzienniki"]),
+            ("Διαγραφή αρχείων", vec!["μην διαγραφή αρχείων"]),
+            ("حذف السجلات", vec!["لا حذف السجلات"]),
+            ("删除日志", vec!["不要删除日志", "请别删除日志"]),
+            ("ログの削除", vec!["ログを削除しないで", "ログ削除するな"]),
+            ("로그 삭제", vec!["로그 삭제 하지 마", "로그 삭제 안 해"]),
+        ] {
+            let skill = card("x", title, "");
+            assert!(is_meant(title, &skill), "{title}: {:?}", TellingWords::of(title));
+            for query in queries {
+                assert!(!is_meant(query, &skill), "{query}: {:?}", TellingWords::of(query));
+            }
+        }
+        let tidy = card("tidy_logs", "Tidy the logs", "");
+        for query in ["tidy the logs, but do not touch the archive", "do not wait: tidy the logs", "tidy the logs but never the archive"] {
+            assert!(is_meant(query, &tidy), "{query}: {:?}", TellingWords::of(query));
+        }
+        // A word that negates elsewhere, and a skill that is named by one.
+        assert!(is_meant("limpar os logs no servidor da casa", &card("x", "Limpar logs", "")));
+        assert!(is_meant("tidy the non-critical logs", &tidy));
+        assert!(is_meant("do not disturb", &card("x", "Do not disturb", "")) && !is_meant("do not disturb", &card("x", "Disturb", "")));
     }
 
     #[test]

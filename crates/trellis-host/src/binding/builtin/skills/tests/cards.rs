@@ -79,11 +79,11 @@ fn skills_are_found_by_title_tags_and_text() {
         let candidates = found.as_map().unwrap().get("candidates").unwrap().as_list().unwrap().iter().cloned().collect::<Vec<_>>();
         candidates.iter().map(|found| field(found, "skill_id").trim_matches('"').to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(found("tidy"), ["tidy_logs"], "the card without a command is no candidate");
+    assert_eq!(found("tidy logs"), ["tidy_logs"], "the card without a command is no candidate");
     assert_eq!(found("cleanup"), ["tidy_logs"], "a tag");
-    assert_eq!(found("notes"), ["count_words"], "the text");
+    assert_eq!(found("count notes"), ["count_words"], "the title and the text");
     let long = "x".repeat(1 << 20);
-    for nothing in ["", "\"", "*", "NEAR(", "🦀", &long] {
+    for nothing in ["notes", "tidy", "why words", "do not tidy the logs", "", "\"", "*", "NEAR(", "🦀", &long] {
         assert_eq!(found(nothing), Vec::<String>::new());
     }
     let whole = shop.ask(SkillQuestion::Search, r#"{"query": "logs", "top_k": 1}"#).unwrap().to_json();
@@ -95,7 +95,7 @@ fn skills_are_found_by_title_tags_and_text() {
     );
     // A card that changes is found anew.
     fs::write(shop.path().join("_skills/count_words.md"), COUNT.replace("notes.\n", "novel, all of them.\n")).unwrap();
-    assert_eq!(found("novel"), ["count_words"]);
+    assert_eq!(found("count the novel"), ["count_words"]);
 }
 
 // language 11.9, 11.10
