@@ -144,8 +144,25 @@ fn close_candidates_and_vague_prompts_are_a_floor() {
     assert_eq!(decided(&house.tidy(&[])), ("AUTO_RUN".into(), "ASK".into()));
     assert_eq!(decided(&house.tidy(&[("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")])), ("AUTO_RUN".into(), "ASK".into()));
     assert_eq!(decided(&close(House::scored(79.0, 12)).tidy(&[])), ("BLOCK".into(), "BLOCK".into()));
-    let prompts =
-        [("logs", "ASK"), ("please fix this thing", "ASK"), ("do something with the logs", "OK"), ("Tidy, please: the LOGS!", "OK")];
+    let prompts = [
+        ("logs", "ASK"),
+        ("please fix this thing", "ASK"),
+        ("do something with the logs", "OK"),
+        ("Tidy, please: the LOGS!", "OK"),
+        ("Bitte räum die Protokolle auf", "OK"),
+        ("do not tidy the logs", "ASK"),
+        ("don’t tidy the logs", "ASK"),
+        ("Räum die Protokolle nicht auf", "ASK"),
+        ("ne range pas les journaux", "ASK"),
+        ("no ordenes los registros", "ASK"),
+        ("не удаляй журналы", "ASK"),
+        ("不要整理日志", "ASK"),
+        ("ログを整理しないで", "ASK"),
+        ("로그 정리하지 마", "ASK"),
+        ("why do you tidy the logs", "ASK"),
+        ("could you tidy the logs?", "ASK"),
+        ("warum räumst du die Protokolle auf", "ASK"),
+    ];
     for (prompt, status) in prompts {
         let context = json!({ "user_prompt": prompt, "query": "tidy the logs", "risk_score": 3 });
         let played = House::scored(95.0, 12).0.play(&context, &[], &[]);
@@ -252,6 +269,10 @@ fn a_skill_that_nobody_wished_for_is_no_candidate() {
         "今天天气怎么样",
         "please break the ice at the party tomorrow evening",
         "how many words are there in my long letter to grandma",
+        "why things",
+        "do not break things",
+        "never ever break things, please",
+        "don't break things",
     ] {
         let played = House::scored(95.0, 12).0.play(&json!({ "user_prompt": prompt, "risk_score": 3 }), &force, &[]);
         assert_eq!(played.output()["status"], "NO_CANDIDATES", "{prompt}: {played:#?}");
