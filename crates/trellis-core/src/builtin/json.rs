@@ -8,20 +8,27 @@ use crate::{
 
 const MALFORMED: &str = "malformed_json";
 
-/// The marks around a fenced block of Markdown.
-const FENCE: &str = "```";
+/// The marks around a fenced block of Markdown; more of them make one, too.
+const FENCES: [&str; 2] = ["```", "~~~"];
 
 /// Reads the value in a text as models write it: JSON, or prose with JSON in its only fenced block.
 ///
 /// # Errors
 /// It is neither.
 pub fn read_json(text: &str) -> Result<Value, JsonError> {
-    Value::from_json(text).or_else(|error| inside_fence(text).map_or(Err(error), Value::from_json))
+    Value::from_json(text).or_else(|error| match FENCES.map(|fence| inside_fence(text, fence).map(Value::from_json)) {
+        // Of two blocks nobody knows which one is meant.
+        [None, None] | [Some(Ok(_)), Some(Ok(_))] => Err(error),
+        [Some(Ok(value)), _] | [_, Some(Ok(value))] => Ok(value),
+        [Some(Err(inside)), _] | [_, Some(Err(inside))] => Err(inside),
+    })
 }
 
-/// Returns what stands between the first and the last fence of a text, without the name of its language.
-fn inside_fence(text: &str) -> Option<&str> {
-    let (block, _) = text.split_once(FENCE)?.1.rsplit_once(FENCE)?;
+/// Returns what stands between the first and the last of these fences in a text, without the name of its language.
+fn inside_fence<'t>(text: &'t str, least: &str) -> Option<&'t str> {
+    let opening = &text[text.find(least)?..];
+    let below = opening.trim_start_matches(&least[..1]);
+    let (block, _) = below.rsplit_once(&opening[..opening.len() - below.len()])?;
     let below = block.split_once('\n').filter(|(info, _)| !info.contains(['{', '[', '"']));
     Some(below.map_or_else(|| block.trim_start_matches(char::is_alphanumeric), |(_, below)| below))
 }

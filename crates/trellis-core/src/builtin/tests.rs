@@ -108,6 +108,11 @@ fn json_is_read_exactly() {
         "Here is the plan: ```json {\"a\": 1} ``` Done.",
         "So: ```{\"a\": 1}```",
         "[1] `a`: ```json title=\n{\"a\": 1}\n```",
+        "~~~json\n{\"a\": 1}\n~~~",
+        "Here is the plan:\n\n~~~ JSON\n{\"a\": 1}\n~~~\nDone.",
+        "Hello~~~ the plan:\n\n```json\n{\"a\": 1}\n```\nDone.",
+        "````json\n{\"a\": 1}\n````",
+        "~~~~~\n{\"a\": 1}\n~~~~~",
     ] {
         assert_eq!(read(fenced), r#"{"a":1}"#, "{fenced}");
     }
@@ -118,6 +123,8 @@ fn json_is_read_exactly() {
         ("Here: {}", ""),
         ("Here: ```json\n{}", ""),
         ("```json\n{}\n```\nor\n```json\n{}\n```", ""),
+        ("```json\n{}\n```\nor\n~~~json\n{}\n~~~", ""),
+        ("~~~json\n{}", ""),
         ("Here: ```json\n{\"a\": 1, \"a\": 2}\n```", "the key `a` stands twice"),
         ("1 2", ""),
         ("NaN", ""),
