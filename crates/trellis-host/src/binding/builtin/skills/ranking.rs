@@ -109,7 +109,8 @@ const NEGATIONS: &str = "avoid cannot cant didnt doesnt dont isnt neither never 
     안 못 마 마라 마세요 말고 말아 말아줘 않고 않게 하지마 하지마세요";
 
 /// Negations that are something else in other languages: these, by the code of the language.
-const ELSEWHERE: &[(&str, &[&str])] = &[("dont", &["fr"]), ("ei", &["de", "no"]), ("ne", &["az", "it", "ro", "tr"]), ("no", &["pt"]), ("nu", &["da", "nl", "sv"])];
+const ELSEWHERE: &[(&str, &[&str])] =
+    &[("dont", &["fr"]), ("ei", &["de", "no"]), ("ne", &["az", "it", "ro", "tr"]), ("no", &["pt"]), ("nu", &["da", "nl", "sv"])];
 
 /// Negations of scripts that put no spaces between words.
 const UNSPACED_NEGATIONS: &[&str] = &["不", "没", "沒", "别", "別", "勿", "ない", "なく", "ません", "するな", "ไม่", "อย่า"];
@@ -357,9 +358,13 @@ mod tests {
         assert!(!is_meant("Wie viele Wörter hat mein Brief an Oma, words?", &counts));
         assert!(!is_meant("tidy my kitchen", &tidy) && !is_meant("tidy the kitchen before the guests come", &tidy));
         let long = "Our disk is full since the controller of the door writes far too many logs every night, so tidy them";
-        for (query, skill) in
-            [("break some things", &breaks), ("count all words", &counts), ("tidy the door logs", &tidy), ("archive logs", &tidy), (long, &tidy)]
-        {
+        for (query, skill) in [
+            ("break some things", &breaks),
+            ("count all words", &counts),
+            ("tidy the door logs", &tidy),
+            ("archive logs", &tidy),
+            (long, &tidy),
+        ] {
             assert!(is_meant(query, skill), "{query}");
         }
     }
@@ -367,7 +372,8 @@ mod tests {
     #[test]
     fn one_word_means_a_skill_by_its_whole_name_only() {
         let breaks = card("break_things", "Break things", "A drill: it breaks what it finds.");
-        for query in ["things", "why things", "what things?", "which things are there", "break", "how to break", "drill", "the drill finds"] {
+        for query in ["things", "why things", "what things?", "which things are there", "break", "how to break", "drill", "the drill finds"]
+        {
             assert!(!is_meant(query, &breaks) && score(query, &breaks) <= MAX_UNMEANT, "{query}: {}", score(query, &breaks));
         }
         let feeds = card("cat", "Feed the animals", "It feeds.");
