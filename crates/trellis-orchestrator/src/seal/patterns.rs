@@ -130,9 +130,17 @@ impl Patterns {
 
     /// The value of a message whose predecessor announced it.
     pub(super) fn expected(&self, text: &str, before: &str) -> Option<(SecretKind, Range<usize>)> {
-        let captures = self.announced.get().captures(before.trim_end())?;
-        let is_password = self.announces_password.get().is_match(captures.get(0)?.as_str());
+        let announcement = self.announced.get().find(before.trim_end())?.as_str();
+        let is_password = self.announces_password.get().is_match(announcement);
         let kind = if is_password { SecretKind::Password } else { SecretKind::Secret };
+        // Several words are a value as they would be in one message.
+        let start = announcement.len() + 1;
+        let joined = format!("{announcement} {text}");
+        let values = self.find(&joined).map(|(_, range)| range);
+        let phrase = values.filter(|range| range.start >= start).find(|range| joined[range.clone()].contains(' '));
+        if let Some(phrase) = phrase {
+            return Some((kind, phrase.start - start..phrase.end - start));
+        }
         let word = text.split_whitespace().next()?;
         let is_alone = text.trim() == word;
         let start = text.find(word)?;
