@@ -106,9 +106,9 @@ mod tests {
     // orchestrator 6.2: what an approver reads is what runs: characters that nobody sees or that turn the direction are written out
     #[test]
     fn nothing_in_a_question_is_hidden() {
-        let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}'];
+        let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}', '\u{336}', '\u{e000}'];
         let said = asked(&json!({ "command": format!("rm {}x", hidden.iter().collect::<String>()) }));
-        assert!(!said.contains(hidden) && said.contains(r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0"), "{said}");
+        assert!(!said.contains(hidden) && said.contains(r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0\u009b\u0336\ue000"), "{said}");
         let said = asked(&json!({ "path": "a", "old": "one\ntwo", "new": "three" }));
         assert!(said.contains("- one\n- two\n+ three\n"), "{said}");
     }
