@@ -1,8 +1,8 @@
 //! The present state, read from the stores and the running services.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use trellis_core::{SessionId, Value};
 use trellis_host::sessions::{Stop, Turn};
 use trellis_server::{Code, Trouble, extra::CallsInNeed};
@@ -39,7 +39,7 @@ impl View {
         let (queued, oldest) = queue.unsent_count().await.map_err(failed)?;
         state.outbox = OutboxState { queued, oldest };
         state.dead = queue.in_state(RowState::Dead).await.map_err(failed)?.into_iter().map(letter).collect();
-        state.approvals = calls.held;
+        state.approvals = self.with_ends(calls.held).await.map_err(failed)?;
         state.dead.extend(calls.dead.into_iter().map(|letter| DeadLetter::Call { letter }));
         state.cron = self.hands.jobs.list();
         let memory = self.hands.memory.clone();
@@ -48,6 +48,19 @@ impl View {
         state.memory = MemoryState { bytes, days };
         state.decisions = self.hands.decisions.count();
         Ok(state)
+    }
+
+    /// Returns calls that wait with the times at which they run no more, as `due`.
+    async fn with_ends(&self, mut held: Vec<Json>) -> Result<Vec<Json>, QueueError> {
+        let (patience, now) = (self.hands.settings.patience(), now());
+        let waiting = self.hands.queue.waiting_calls().await?;
+        let ends: BTreeMap<&str, u64> = waiting.iter().filter_map(|call| Some((&*call.asked.call, call.end(patience, now)?))).collect();
+        for item in &mut held {
+            let end = item["call"]["id"].as_str().and_then(|id| ends.get(id).copied());
+            // The policy of the graph may have a time of its own.
+            item["due"] = json!(item["due"].as_u64().into_iter().chain(end).min());
+        }
+        Ok(held)
     }
 
     async fn channels(&self) -> Result<Vec<ChannelState>, QueueError> {

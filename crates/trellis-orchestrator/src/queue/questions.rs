@@ -35,6 +35,14 @@ pub struct WaitingCall {
     pub is_escalated: bool,
 }
 
+impl WaitingCall {
+    /// Returns the time at which the call runs no more if it waits for so long, both in milliseconds; `None` while its time has not begun.
+    pub fn end(&self, patience: u64, now: u64) -> Option<u64> {
+        // Where the clock was set back, it waits no longer than that takes.
+        self.arrived.map(|arrived| arrived.min(now).saturating_add(patience))
+    }
+}
+
 /// The messages that ask about a call: `ask:CALL`, `ask:CALL:again-N` where it is asked again, and `up:CALL:N` to those who may decide.
 const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%'
                      or outbox.key like 'up:' || questions.call || ':%')";
