@@ -17,6 +17,7 @@ use crate::{
     approvals::{held, question, short_id},
     message::ChatPlace,
     queue::{InboundRow, QueueError},
+    tools::away_key,
 };
 
 /// The turns that were noted last: the number of the next record, by session. Clones share them.
@@ -87,7 +88,12 @@ impl Dispatcher {
         Ok(calls)
     }
 
-    /// Returns whether all remaining work waits for a person.
+    /// Returns whether a session said that its model is away.
+    async fn has_no_model(&self, run: &SessionId) -> Result<bool, QueueError> {
+        self.hands.queue.posted(&away_key(run.as_str())).await.map(|said| said.is_some())
+    }
+
+    /// Returns whether all remaining work waits for a person, or for a model that is away.
     ///
     /// # Errors
     /// The queue fails.
@@ -106,6 +112,8 @@ impl Dispatcher {
             match self.sessions.view(&run).await {
                 // A session that waits for a file waits for a person.
                 Ok(turn) if turn.stop.needs_nobody() && self.hands.files.has_session(run.as_str()) => drop(places.insert(place)),
+                // One whose model is away said so, and asks it again after the next start, too.
+                Ok(turn) if matches!(turn.stop, Stop::Sleeping { .. }) && self.has_no_model(&run).await? => drop(places.insert(place)),
                 Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
                 Ok(_) => drop(places.insert(place)),
                 // It was taken, and is just beginning.

@@ -225,10 +225,14 @@ impl Outbox {
     fn lateness(&self, row: &OutboxRow) -> Option<String> {
         let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&row.message.place.provider).copied();
         let is_held_up = row.error.is_some() || failed.unwrap_or(self.since) >= row.queued;
-        let waited = now().saturating_sub(row.queued);
-        (is_held_up && waited >= LATE_MS && row.message.file.is_none())
-            .then(|| self.language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
+        let is_told_here = is_held_up && row.message.file.is_none();
+        is_told_here.then(|| late_prefix(self.language, now().saturating_sub(row.queued))).flatten()
     }
+}
+
+/// What a message says first that waited for so many milliseconds, if that was long.
+pub(crate) fn late_prefix(language: Language, waited: u64) -> Option<String> {
+    (waited >= LATE_MS).then(|| language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
 }
 
 /// The milliseconds of a time.

@@ -12,6 +12,7 @@ use crate::{
     fence::fenced,
     message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
+    outbound::late_prefix,
     queue::InboundRow,
     texts::Language,
     visible::is_blank,
@@ -25,6 +26,11 @@ const NEARBY: u32 = 10;
 pub(super) fn newest_range(text: &str) -> Option<(usize, usize)> {
     let (from, to) = text.split_once('~').map_or((Some(1), text.parse().ok()), |(from, to)| (from.parse().ok(), to.parse().ok()));
     from.zip(to).filter(|(from, to)| 1 <= *from && from <= to)
+}
+
+/// The key of the message by which a session says that its model is away.
+pub(crate) fn away_key(session: &str) -> String {
+    format!("away:{session}")
 }
 
 pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
@@ -51,7 +57,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
         if is_blank(said) {
             return Err(ToolError::coded("no_text", "nobody sees anything of this text").finally());
         }
-        hands.say(&context, place, said.to_owned()).await
+        hands.say(&context, place, context.idempotency_key.to_string(), said.to_owned()).await
     });
     let bindings = function(bindings, hands, "reply.look", async |_: Arc<Hands>, _: CallContext, args: Mapping| {
         Ok(Value::map([("is_blank", Value::Bool(is_blank(text(&args, "text"))))]))
@@ -60,6 +66,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
         let language = hands.settings.language;
         let said = match text(&args, "notice") {
             "failed" => language.of_code(text(&args, "code")),
+            "model_away" => language.fill("model_away", &[("code", text(&args, "code"))]),
             "task_done" if is_blank(text(&args, "answer")) => language.text("empty_answer").to_owned(),
             name => language.fill(name, &[("answer", text(&args, "answer"))]),
         };
@@ -68,15 +75,20 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
             title => language.fill("task_said", &[("title", title), ("said", &said)]),
         };
         let place = hands.place(&context.session).await?;
-        hands.say(&context, place, said).await
+        let key = match text(&args, "notice") {
+            "model_away" => away_key(context.session.as_str()),
+            _ => context.idempotency_key.to_string(),
+        };
+        hands.say(&context, place, key, said).await
     })
 }
 
 impl Hands {
-    /// Puts a message of a session into the outbox: one call makes one row.
-    async fn say(&self, context: &CallContext, place: ChatPlace, text: String) -> Returned {
-        let key = context.idempotency_key.to_string();
-        let message = Outgoing::new(place.clone(), text.clone(), key.clone());
+    /// Puts a message of a session into the outbox, under a key that makes one row. It says that it is late if its model was away.
+    async fn say(&self, context: &CallContext, place: ChatPlace, key: String, text: String) -> Returned {
+        let away = self.queue.posted(&away_key(context.session.as_str())).await.map_err(stored)?;
+        let late = away.and_then(|away| late_prefix(self.settings.language, now().saturating_sub(away.queued)));
+        let message = Outgoing::new(place.clone(), format!("{}{text}", late.unwrap_or_default()), key.clone());
         let row = self.outbox.post(message).await.map_err(stored)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
