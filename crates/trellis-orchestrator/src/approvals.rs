@@ -108,7 +108,8 @@ mod tests {
     fn nothing_in_a_question_is_hidden() {
         let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}', '\u{336}', '\u{e000}'];
         let said = asked(&json!({ "command": format!("rm {}x", hidden.iter().collect::<String>()) }));
-        assert!(!said.contains(hidden) && said.contains(r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0\u009b\u0336\ue000"), "{said}");
+        let shown = r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0\u009b\u0336\ue000x";
+        assert!(!said.contains(hidden) && said.contains(shown), "{said}");
         let said = asked(&json!({ "path": "a", "old": "one\ntwo", "new": "three" }));
         assert!(said.contains("- one\n- two\n+ three\n"), "{said}");
     }

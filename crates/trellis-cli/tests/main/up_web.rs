@@ -248,6 +248,19 @@ fn a_call_is_approved_with_the_right_to() {
     agent.say("ana", "yes");
     agent.hear("ana", "came:");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\n");
+    // A token with this right alone says decisions about calls that wait, and nothing else.
+    agent.say("ana", "run echo c >> log");
+    let held = loop {
+        match agent.state()["approvals"].get(0) {
+            Some(held) => break held["call"]["id"].as_str().unwrap()[..8].to_owned(),
+            None => thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    for (text, status) in [("yes", 403), ("yes 0000000000", 403), (&*format!("yes {held}"), 202)] {
+        let (told, body) = agent.say("approver", text);
+        assert_eq!(told, status, "{text}: {body}");
+    }
+    agent.hear("approver", "`shell` runs.");
 }
 
 // orchestrator 8.5, source 003.13.1: the state, what can be done about it with `operate` alone, and nothing of a secret

@@ -18,6 +18,7 @@ use crate::{
     message::{ChatPlace, Incoming, Outgoing, now},
     queue::{InboundRow, OutboxRow, RowState},
     schedule::SENDER,
+    words::answer,
 };
 
 /// Bytes of a message.
@@ -86,6 +87,16 @@ impl View {
             self.news.tell_chat(label, "message", json!(said));
         }
         Ok(said)
+    }
+
+    /// Returns whether a text decides about a call that waits, by its id.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub(super) async fn is_decision(&self, text: &str) -> Result<bool, Trouble> {
+        let Some(id) = answer(text).and_then(|answer| answer.id) else { return Ok(false) };
+        let waiting = self.hands.queue.waiting_calls().await.map_err(failed)?;
+        Ok(waiting.iter().any(|call| call.asked.call.starts_with(&id)))
     }
 
     /// Returns the messages of a chat, oldest first.

@@ -32,11 +32,19 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
             Box::pin(async move {
                 let text = request.text("text", chat::MESSAGE_KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
                 let thread = request.text("thread", chat::MESSAGE_KEYS)?;
+                let may_write = [Right::Walk, Right::Chat].into_iter().any(|right| request.rights.has(right));
+                if !may_write && !view.is_decision(text).await? {
+                    let label = &request.label;
+                    let detail = format!("`{label}` has neither `chat` nor `walk`: it decides here about calls that wait, as `yes ID`");
+                    return Err(Trouble::new(Code::Forbidden, detail));
+                }
                 let said = view.say(&request.label, text, thread, request.key.as_deref()).await?;
                 Ok(ExtraReply { status: ACCEPTED_STATUS, body: json!(said) })
             })
         })
-        .or(Right::Chat),
+        .or(Right::Chat)
+        // Whoever is asked for a decision here may say it here.
+        .or(Right::Approve),
     ]
 }
 

@@ -160,8 +160,8 @@ impl Queue {
     pub async fn awaited(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
         let provider = provider.to_owned();
         let query = format!(
-            "select questions.provider, questions.chat, questions.thread, outbox.receipt from questions join outbox on {ASKS}
-             where questions.provider = ?1 and outbox.state = 'sent' and outbox.receipt != '' order by outbox.n desc limit ?2"
+            "select outbox.provider, outbox.chat, outbox.thread, outbox.receipt from questions join outbox on {ASKS}
+             where outbox.provider = ?1 and outbox.state = 'sent' and outbox.receipt != '' order by outbox.n desc limit ?2"
         );
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(&query)?;

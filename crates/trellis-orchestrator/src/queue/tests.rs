@@ -322,3 +322,14 @@ async fn those_who_were_asked_elsewhere_are_known() {
     assert_eq!(over(&["c2"]).await, ["c1 U1", "c1 U2"]);
     assert_eq!(over(&[]).await, ["c1 U1", "c1 U2"]);
 }
+
+// orchestrator 3.5: reactions are looked for where the question stands, also beside the chat of its call
+#[tokio::test]
+async fn reactions_are_looked_for_where_somebody_was_asked() {
+    let (_folder, queue) = open();
+    queue.hold("run", &ChatPlace::new("telegram", "7"), vec!["c1".to_owned()]).await.expect("held");
+    let row = queue.post(outgoing("U1", "up:c1:1:1"), 1).await.expect("posted");
+    queue.sent(row, "ts", 2).await.expect("noted");
+    assert_eq!(queue.awaited("slack").await.expect("asked"), [(ChatPlace::new("slack", "U1"), "ts".to_owned())]);
+    assert_eq!(queue.awaited("telegram").await.expect("asked"), []);
+}

@@ -30,11 +30,11 @@ use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
 use trellis_server::{Right, Tokens};
 
+pub use self::{log::HandsLog, request_file::FileRequests};
 pub(crate) use self::{
     shell::{end_orphans, obstacle as shell_obstacle},
     talk::away_key,
 };
-pub use self::{log::HandsLog, request_file::FileRequests};
 use crate::{
     channel::{ChannelTroubles, Web},
     config::Settings,

@@ -41,8 +41,11 @@ fn serve(listener: &TcpListener, back: &Receiver<()>) {
             ("200 OK", r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello, Ana."},"finish_reason":"stop"}]}"#)
         };
         let length = body.len();
-        write!(stream, "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
-            .expect("written");
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )
+        .expect("written");
     }
 }
 
