@@ -26,7 +26,7 @@ pub fn is_meant(call: &CallId, typed: &str) -> bool {
 }
 
 /// The calls of a session that are held.
-pub fn held(turn: &Turn) -> Vec<Call> {
+pub fn held_calls(turn: &Turn) -> Vec<Call> {
     let stops = std::iter::once(&turn.stop).chain(turn.others.iter().map(|other| &other.stop));
     stops.filter_map(|stop| stop.held()).cloned().collect()
 }

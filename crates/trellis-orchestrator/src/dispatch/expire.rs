@@ -72,11 +72,11 @@ impl Dispatcher {
     }
 
     async fn deny_late(self, session: SessionId, call: Call, place: ChatPlace) -> Result<(), QueueError> {
-        match self.carried(&session, &call, Decision::Deny).await? {
+        match self.carry(&session, &call, Decision::Deny).await? {
             Carried::Decided(_, turn) => {
-                self.post(&place, format!("expired:{}", call.id), self.named("approval_expired", &call)).await?;
+                self.post(&place, format!("expired:{}", call.id), self.text_about("approval_expired", &call)).await?;
                 if let Some(turn) = turn {
-                    self.turned(&turn).await?;
+                    self.tell_turn(&turn).await?;
                 }
             }
             Carried::Stopping | Carried::Undecided(_) | Carried::Gone => {}

@@ -157,7 +157,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn awaited(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
+    pub async fn awaited_messages(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
         let provider = provider.to_owned();
         let query = format!(
             "select outbox.provider, outbox.chat, outbox.thread, outbox.receipt from questions join outbox on {ASKS}
@@ -201,7 +201,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn asked_again(&self, call: &str) -> Result<(), QueueError> {
+    pub async fn note_asking_again(&self, call: &str) -> Result<(), QueueError> {
         let call = call.to_owned();
         self.run(move |tables| tables.execute("update questions set due = null where call = ?1", [call]).map(drop)).await
     }

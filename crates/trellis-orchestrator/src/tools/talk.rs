@@ -6,10 +6,10 @@ use jiff::Zoned;
 use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, run_blocking, stored, text};
+use super::{Hands, Returned, function, run_blocking, store_error, text};
 use crate::{
     decisions::StoredDecision,
-    fence::fenced,
+    fence::in_fence,
     message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
     outbound::late_prefix,
@@ -33,12 +33,12 @@ pub(crate) fn away_key(session: &str) -> String {
     format!("away:{session}")
 }
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = function(bindings, hands, "context.build", build);
     let bindings = function(bindings, hands, "skill.read", async |hands: Arc<Hands>, _: CallContext, args: Mapping| {
         run_blocking(move || {
             let id = text(&args, "id");
-            let card = hands.workspace.skill(id).map_err(stored)?;
+            let card = hands.workspace.skill(id).map_err(store_error)?;
             let card = card.ok_or_else(|| ToolError::coded("not_found", format!("there is no skill `{id}`")).finally())?;
             Ok(Value::map([("text", Value::text(hands.mask.masked(&card)))]))
         })
@@ -86,10 +86,10 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
 impl Hands {
     /// Puts a message of a session into the outbox, under a key that makes one row. It says that it is late if its model was away.
     async fn say(&self, context: &CallContext, place: ChatPlace, key: String, text: String) -> Returned {
-        let away = self.queue.posted(&away_key(context.session.as_str())).await.map_err(stored)?;
+        let away = self.queue.row_by_key(&away_key(context.session.as_str())).await.map_err(store_error)?;
         let late = away.and_then(|away| late_prefix(self.settings.language, now().saturating_sub(away.queued)));
         let message = Outgoing::new(place.clone(), format!("{}{text}", late.unwrap_or_default()), key.clone());
-        let row = self.outbox.post(message).await.map_err(stored)?;
+        let row = self.outbox.post(message).await.map_err(store_error)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
         let said = Said {
@@ -105,7 +105,7 @@ impl Hands {
             deleted: false,
         };
         // The message is on its way; a history that cannot be written stops no conversation.
-        if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(stored)).await {
+        if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(store_error)).await {
             self.log.say(&error.message);
         }
         Ok(Value::map([("row", Value::Int(row))]))
@@ -114,23 +114,24 @@ impl Hands {
     /// The parts of the context for a message of a chat.
     fn parts(&self, place: &ChatPlace, run: &str, asked: &AskedContext, now: &Zoned) -> Result<ContextParts, ToolError> {
         let mut templates: Vec<_> =
-            fs::read_dir(self.workspace.path("templates")).map_err(stored)?.flatten().map(|entry| entry.path()).collect();
+            fs::read_dir(self.workspace.path("templates")).map_err(store_error)?.flatten().map(|entry| entry.path()).collect();
         templates.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         templates.sort();
         templates.push(self.workspace.path(&format!("agents/{}.md", self.settings.agent)));
-        let read = |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| stored(format!("`{}`: {error}", path.display())));
+        let read =
+            |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| store_error(format!("`{}`: {error}", path.display())));
         // The messages of this run are the current message, not history.
         let history = match asked.range {
-            Some((from, to)) => self.history.range(place, from, to).map_err(stored)?,
-            None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(stored)?,
+            Some((from, to)) => self.history.range(place, from, to).map_err(store_error)?,
+            None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(store_error)?,
         };
-        let yesterday = now.date().yesterday().map_err(stored)?;
+        let yesterday = now.date().yesterday().map_err(store_error)?;
         Ok(ContextParts {
             fixed: templates.iter().map(read).collect::<Result<_, _>>()?,
-            memory: self.memory.long().map_err(stored)?,
-            yesterday: self.memory.day(yesterday).map_err(stored)?,
-            today: self.memory.day(now.date()).map_err(stored)?,
-            skills: self.workspace.skills().map_err(stored)?,
+            memory: self.memory.long().map_err(store_error)?,
+            yesterday: self.memory.day(yesterday).map_err(store_error)?,
+            today: self.memory.day(now.date()).map_err(store_error)?,
+            skills: self.workspace.skills().map_err(store_error)?,
             nearby: asked.nearby.clone(),
             decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
             moment: self
@@ -163,13 +164,13 @@ fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
     if lines.is_empty() {
         return text.to_owned();
     }
-    let said = format!("{}\n\n{}", language.text("context_files"), fenced(&lines.join("\n")));
+    let said = format!("{}\n\n{}", language.text("context_files"), in_fence(&lines.join("\n")));
     [text.trim(), &said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    let rows = hands.queue.nearby(&place, NEARBY).await.map_err(stored)?;
+    let rows = hands.queue.nearby(&place, NEARBY).await.map_err(store_error)?;
     let line = |row: InboundRow| {
         let words: Vec<&str> = row.message.text.split_whitespace().collect();
         format!("{}: {}", row.message.sender_name, words.join(" "))
