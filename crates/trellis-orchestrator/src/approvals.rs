@@ -26,7 +26,7 @@ pub fn is_meant(call: &CallId, typed: &str) -> bool {
 }
 
 /// The calls of a session that are held.
-pub fn held(turn: &Turn) -> Vec<Call> {
+pub fn held_calls(turn: &Turn) -> Vec<Call> {
     let stops = std::iter::once(&turn.stop).chain(turn.others.iter().map(|other| &other.stop));
     stops.filter_map(|stop| stop.held()).cloned().collect()
 }
@@ -106,9 +106,10 @@ mod tests {
     // orchestrator 6.2: what an approver reads is what runs: characters that nobody sees or that turn the direction are written out
     #[test]
     fn nothing_in_a_question_is_hidden() {
-        let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}'];
+        let hidden = ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{3164}', '\u{e0041}', '\u{a0}', '\u{9b}', '\u{336}', '\u{e000}'];
         let said = asked(&json!({ "command": format!("rm {}x", hidden.iter().collect::<String>()) }));
-        assert!(!said.contains(hidden) && said.contains(r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0"), "{said}");
+        let shown = r"rm \u202e\u2066\u200b\ufeff\u3164\udb40\udc41\u00a0\u009b\u0336\ue000x";
+        assert!(!said.contains(hidden) && said.contains(shown), "{said}");
         let said = asked(&json!({ "path": "a", "old": "one\ntwo", "new": "three" }));
         assert!(said.contains("- one\n- two\n+ three\n"), "{said}");
     }

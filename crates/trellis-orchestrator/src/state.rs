@@ -19,7 +19,7 @@ pub struct State {
     pub runs: Vec<RunState>,
     /// The tasks that have not ended, with what `runtime/tasks/store.json` has of them; newest first.
     pub tasks: Vec<TaskState>,
-    /// The calls that wait for somebody's decision, as `/api/approvals` lists them.
+    /// The calls that wait for somebody's decision, as `/api/approvals` lists them; `due` is the time at which they run no more, once that has begun.
     pub approvals: Vec<Json>,
     /// The messages that wait to be sent.
     pub outbox: OutboxState,

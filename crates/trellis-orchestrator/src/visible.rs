@@ -1,4 +1,4 @@
-//! Texts as their readers see them: whatever nobody sees, or turns the direction of writing, is written out (orchestrator 6.2).
+//! Texts as their readers see them: whatever nobody sees, turns the direction of writing, or looks like something else is written out (orchestrator 6.2).
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ const JOINER: char = '\u{200d}';
 /// Draws the picture before it in colour.
 const COLOURED: char = '\u{fe0f}';
 
-/// A text in which characters that nobody sees, or that change the direction of writing, are written as JSON escapes: `\u202e`. What makes one picture
-/// of several stays within it.
+/// A text in which characters that nobody sees, that change the direction of writing, or that look like something else are written as JSON escapes:
+/// `\u202e`. What makes one picture of several stays within it.
 ///
 /// ```
 /// use trellis_orchestrator::visible::visible;
@@ -32,7 +32,7 @@ pub fn is_blank(text: &str) -> bool {
 
 /// A text whose hidden characters are written out, but for those of lines, which `is_spared`.
 fn write_out(text: &str, is_spared: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(|char| is_hidden(char) && !is_spared(char)) {
+    if !text.chars().any(|char| is_misleading(char) && !is_spared(char)) {
         return Cow::Borrowed(text);
     }
     let (mut shown, mut before) = (String::with_capacity(text.len()), ' ');
@@ -43,7 +43,7 @@ fn write_out(text: &str, is_spared: impl Fn(char) -> bool) -> Cow<'_, str> {
             COLOURED => is_picture(before),
             _ => false,
         };
-        if is_hidden(char) && !is_spared(char) && !is_in_picture {
+        if is_misleading(char) && !is_spared(char) && !is_in_picture {
             char.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}"));
         } else {
             shown.push(char);
@@ -51,6 +51,14 @@ fn write_out(text: &str, is_spared: impl Fn(char) -> bool) -> Cow<'_, str> {
         before = char;
     }
     Cow::Owned(shown)
+}
+
+/// Returns whether a reader may see something else than what a text has: nothing, a character that is struck out, or the drawing of some font.
+fn is_misleading(char: char) -> bool {
+    is_hidden(char)
+        || matches!(char,
+            '\u{334}'..='\u{338}' | '\u{20d2}' | '\u{20d3}' | '\u{20d8}'..='\u{20da}' | '\u{20dd}'..='\u{20e0}' | '\u{20e2}' | '\u{20e4}'..='\u{20e6}'
+            | '\u{20ea}' | '\u{20eb}' | '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
 /// Returns whether nobody sees a character, or takes it for an ordinary blank, or reads what follows in another direction.
@@ -84,6 +92,8 @@ mod tests {
         assert_eq!(visible("a\u{a0}b\u{200b}c\u{202e}d\ne\tf"), "a\\u00a0b\\u200bc\\u202ed\ne\tf");
         assert_eq!(visible_line("a\nb\u{1b}[2J"), "a\\u000ab\\u001b[2J");
         assert_eq!(visible("\u{e0041}"), "\\udb40\\udc41");
+        // What strikes out the character before it, and what each font draws as it likes.
+        assert_eq!(visible("r\u{336}m\u{20e0} \u{e000}\u{f8ff}\u{10fffd}"), "r\\u0336m\\u20e0 \\ue000\\uf8ff\\udbff\\udffd");
         assert!(matches!(visible("plain, 한국어, tab\t\n"), Cow::Borrowed(_)));
     }
 
@@ -100,6 +110,6 @@ mod tests {
         for text in ["", "  \n ", "\u{200b}", "\u{3000}\u{feff}\t", "\u{2800}\u{3164}"] {
             assert!(is_blank(text), "{text:?}");
         }
-        assert!(!is_blank(" . ") && !is_blank("👩\u{200d}💻"));
+        assert!(!is_blank("\u{e000}") && !is_blank(" . ") && !is_blank("👩\u{200d}💻"));
     }
 }

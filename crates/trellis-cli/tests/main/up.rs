@@ -174,6 +174,9 @@ fn a_model_that_is_started_answers() {
     chat.until(|line| line.contains("known: HOUSE_NAME."));
     chat.type_in("die");
     chat.until(|line| line.contains("cannot be reached"));
+    // Else it is asked again, and dies again.
+    chat.type_in("/stop");
+    chat.until(|line| line.contains("Stopped."));
     let is_back = (0..1_200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         chat.type_in("Hello again");
@@ -256,7 +259,7 @@ fn the_file_of_variables_is_read() {
     assert!(ran.err.contains("line 3 sets no variable"), "{}", ran.err);
     let mut command = up(&sandbox);
     command.env("TRELLIS_MODEL_BASE_URL", "");
-    let ran = said(command, "Hello\n");
+    let ran = said(command, "/stop\nHello\n");
     assert!(ran.out.contains("No model is set up yet"), "{} {}", ran.out, ran.err);
 }
 

@@ -212,7 +212,7 @@ fn a_chat_of_ones_own_opens_nothing_else() {
     assert_eq!(agent.ask("guest", "GET", "/api/events", "", &["-N", "--max-time", "1"]).0, 200);
 }
 
-// orchestrator 3.6: who may approve is whoever has the right `approve`, by a word and by the page
+// orchestrator 3.6, 8.5: who may approve is whoever has the right `approve`, by a word and by the page; the state says until when
 #[test]
 fn a_call_is_approved_with_the_right_to() {
     let sandbox = world();
@@ -220,7 +220,8 @@ fn a_call_is_approved_with_the_right_to() {
     agent.say("walker", "run echo a >> log");
     let session = loop {
         let state = agent.state();
-        if let Some(held) = state["approvals"].get(0) {
+        // Its time begins when the question is there.
+        if let Some(held) = state["approvals"].get(0).filter(|held| held["due"].is_u64()) {
             assert_eq!(state["runs"][0]["status"], "waiting_approval", "{state}");
             break held.clone();
         }
@@ -247,6 +248,19 @@ fn a_call_is_approved_with_the_right_to() {
     agent.say("ana", "yes");
     agent.hear("ana", "came:");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\n");
+    // A token with this right alone says decisions about calls that wait, and nothing else.
+    agent.say("ana", "run echo c >> log");
+    let held = loop {
+        match agent.state()["approvals"].get(0) {
+            Some(held) => break held["call"]["id"].as_str().unwrap()[..8].to_owned(),
+            None => thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    for (text, status) in [("yes", 403), ("yes 0000000000", 403), (&*format!("yes {held}"), 202)] {
+        let (told, body) = agent.say("approver", text);
+        assert_eq!(told, status, "{text}: {body}");
+    }
+    agent.hear("approver", "`shell` runs.");
 }
 
 // orchestrator 8.5, source 003.13.1: the state, what can be done about it with `operate` alone, and nothing of a secret

@@ -128,6 +128,11 @@ impl Settings {
         provider == "terminal" || self.approvers.contains(&format!("{provider}:{person}"))
     }
 
+    /// The milliseconds for which a call waits for a decision.
+    pub(crate) fn patience(&self) -> u64 {
+        u64::try_from(self.approval.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// Returns whether a tool may open a secret in every chat.
     pub fn may_open(&self, tool: &str, name: &str) -> bool {
         self.secrets.get(tool).is_some_and(|names| names.contains(name))

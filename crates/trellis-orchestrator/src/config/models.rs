@@ -167,7 +167,7 @@ fn provider(reader: &mut Reader<'_>, settings: &mut ModelSettings, name: &str, v
     }
     if let Some(start) = keys.get("start") {
         written.remove("start");
-        let command = started(reader, &format!("{place}.start"), start);
+        let command = start_command(reader, &format!("{place}.start"), start);
         let base = written.get("openai").and_then(Json::as_str).map(str::to_owned);
         match (command, base) {
             (Some(command), Some(base)) => settings.started.push(StartedModel { provider: name.to_owned(), base, command }),
@@ -201,7 +201,7 @@ fn secret(reader: &mut Reader<'_>, settings: &mut ModelSettings, place: &str, va
     }
 }
 
-fn started(reader: &mut Reader<'_>, place: &str, value: &Value) -> Option<Vec<String>> {
+fn start_command(reader: &mut Reader<'_>, place: &str, value: &Value) -> Option<Vec<String>> {
     let list = value.as_list().filter(|list| !list.is_empty());
     let words: Option<Vec<String>> = list.and_then(|list| list.iter().map(|word| word.as_str().map(str::to_owned)).collect());
     if words.is_none() {

@@ -12,12 +12,13 @@ use trellis_server::{
     extra::{News, html},
 };
 
-use super::{View, look::failed};
+use super::{View, look::queue_trouble};
 use crate::{
     channel::{Batch, Rendering, Web, WebPosts},
     message::{ChatPlace, Incoming, Outgoing, now},
     queue::{InboundRow, OutboxRow, RowState},
     schedule::SENDER,
+    words::answer,
 };
 
 /// Bytes of a message.
@@ -67,16 +68,19 @@ impl View {
             let detail = format!("the message has {} bytes, the limit is {MAX_WEB_TEXT}", text.len());
             return Err(Trouble::new(Code::InputTooLarge, detail).with("limit", MAX_WEB_TEXT));
         }
-        let place = Web::place(label, named(thread)?);
+        let place = Web::place(label, thread_name(thread)?);
         let at = now();
         let id = key.map_or_else(|| format!("{at}-{}", MESSAGE_COUNT.fetch_add(1, Ordering::Relaxed)), |key| format!("key-{key}"));
         let (sender, sender_name) = (label.to_owned(), label.to_owned());
         let message = Incoming { place: place.clone(), id, sender, sender_name, text: text.to_owned(), at, files: Vec::new() };
-        let (key, sealed) = (message.key(), self.receiver.sealed(message.clone(), None).await.map_err(failed)?);
-        let stored =
-            self.receiver.take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO).await.map_err(failed)?;
+        let (key, sealed) = (message.key(), self.receiver.seal_message(message.clone(), None).await.map_err(queue_trouble)?);
+        let stored = self
+            .receiver
+            .take("web", Batch { messages: vec![message], ..Batch::default() }, Duration::ZERO)
+            .await
+            .map_err(queue_trouble)?;
         self.hands.wake.notify_one();
-        let row = self.hands.queue.of_key(&key).await.map_err(failed)?;
+        let row = self.hands.queue.of_key(&key).await.map_err(queue_trouble)?;
         let said = row.map(|row| from_person(&row)).ok_or_else(|| Trouble::new(Code::StoreUnavailable, "the message is gone already"))?;
         let is_same = said.text == sealed.text && said.thread == place.thread;
         if stored.new == 0 && !is_same {
@@ -88,15 +92,25 @@ impl View {
         Ok(said)
     }
 
+    /// Returns whether a text decides about a call that waits, by its id.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub(super) async fn is_decision(&self, text: &str) -> Result<bool, Trouble> {
+        let Some(id) = answer(text).and_then(|answer| answer.id) else { return Ok(false) };
+        let waiting = self.hands.queue.waiting_calls().await.map_err(queue_trouble)?;
+        Ok(waiting.iter().any(|call| call.asked.call.starts_with(&id)))
+    }
+
     /// Returns the messages of a chat, oldest first.
     ///
     /// # Errors
     /// The queue fails, or the thread has an impossible name.
     pub(super) async fn conversation(&self, label: &str, thread: Option<&str>) -> Result<Vec<ChatMessage>, Trouble> {
-        let place = Web::place(label, named(thread)?);
+        let place = Web::place(label, thread_name(thread)?);
         let queue = &self.hands.queue;
-        let (inbound, outbound) = queue.conversation(&place, SHOWN_MESSAGES).await.map_err(failed)?;
-        let rendering = queue.setting(&place.provider, &place.chat, "render").await.map_err(failed)?;
+        let (inbound, outbound) = queue.conversation(&place, SHOWN_MESSAGES).await.map_err(queue_trouble)?;
+        let rendering = queue.setting(&place.provider, &place.chat, "render").await.map_err(queue_trouble)?;
         let rendering = rendering.and_then(|name| Rendering::named(&name)).unwrap_or_default();
         let people = inbound.iter().filter(|row| row.message.work().is_none()).map(from_person);
         let is_sent = |row: &&OutboxRow| matches!(row.state, RowState::Sent | RowState::Sending);
@@ -111,7 +125,7 @@ impl View {
 static MESSAGE_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The name of a thread.
-fn named(thread: Option<&str>) -> Result<Option<&str>, Trouble> {
+fn thread_name(thread: Option<&str>) -> Result<Option<&str>, Trouble> {
     let is_name = |thread: &&str| (1..=MAX_THREAD_NAME).contains(&thread.chars().count()) && !thread.chars().any(char::is_control);
     match thread {
         None => Ok(None),

@@ -1,15 +1,15 @@
 //! The present state, read from the stores and the running services.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use trellis_core::{SessionId, Value};
 use trellis_host::sessions::{Stop, Turn};
 use trellis_server::{Code, Trouble, extra::CallsInNeed};
 
 use super::View;
 use crate::{
-    approvals::held,
+    approvals::held_calls,
     events::{Task, TaskStep, tasks_of},
     inbound::Kind,
     message::{Work, now},
@@ -34,12 +34,12 @@ impl View {
     async fn state(&self, calls: CallsInNeed) -> Result<State, Trouble> {
         let queue = &self.hands.queue;
         let mut state = State { services: self.services.get().map(|services| services.states()).unwrap_or_default(), ..State::default() };
-        state.channels = self.channels().await.map_err(failed)?;
-        (state.runs, state.tasks) = self.sessions().await.map_err(failed)?;
-        let (queued, oldest) = queue.unsent_count().await.map_err(failed)?;
+        state.channels = self.channels().await.map_err(queue_trouble)?;
+        (state.runs, state.tasks) = self.sessions().await.map_err(queue_trouble)?;
+        let (queued, oldest) = queue.unsent_count().await.map_err(queue_trouble)?;
         state.outbox = OutboxState { queued, oldest };
-        state.dead = queue.in_state(RowState::Dead).await.map_err(failed)?.into_iter().map(letter).collect();
-        state.approvals = calls.held;
+        state.dead = queue.in_state(RowState::Dead).await.map_err(queue_trouble)?.into_iter().map(letter).collect();
+        state.approvals = self.with_ends(calls.held).await.map_err(queue_trouble)?;
         state.dead.extend(calls.dead.into_iter().map(|letter| DeadLetter::Call { letter }));
         state.cron = self.hands.jobs.list();
         let memory = self.hands.memory.clone();
@@ -48,6 +48,19 @@ impl View {
         state.memory = MemoryState { bytes, days };
         state.decisions = self.hands.decisions.count();
         Ok(state)
+    }
+
+    /// Returns calls that wait with the times at which they run no more, as `due`.
+    async fn with_ends(&self, mut held: Vec<Json>) -> Result<Vec<Json>, QueueError> {
+        let (patience, now) = (self.hands.settings.patience(), now());
+        let waiting = self.hands.queue.waiting_calls().await?;
+        let ends: BTreeMap<&str, u64> = waiting.iter().filter_map(|call| Some((&*call.asked.call, call.end(patience, now)?))).collect();
+        for item in &mut held {
+            let end = item["call"]["id"].as_str().and_then(|id| ends.get(id).copied());
+            // The policy of the graph may have a time of its own.
+            item["due"] = json!(item["due"].as_u64().into_iter().chain(end).min());
+        }
+        Ok(held)
     }
 
     async fn channels(&self) -> Result<Vec<ChannelState>, QueueError> {
@@ -67,7 +80,7 @@ impl View {
     async fn sessions(&self) -> Result<(Vec<RunState>, Vec<TaskState>), QueueError> {
         let (mut runs, mut tasks, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         let Some(sessions) = self.hands.sessions.get().and_then(std::sync::Weak::upgrade) else { return Ok((runs, tasks)) };
-        let rows = self.hands.queue.taken().await?;
+        let rows = self.hands.queue.taken_rows().await?;
         let newest = rows.len().saturating_sub(MAX_SHOWN_SESSIONS);
         let workspace = self.hands.workspace.clone();
         let mut known = tokio::task::spawn_blocking(move || tasks_of(&workspace)).await.unwrap_or_default();
@@ -141,7 +154,7 @@ fn task(row: &InboundRow, known: Option<Task>, id: String, turn: &Turn) -> TaskS
 /// Returns the progress of a session (orchestrator 2.5).
 fn standing(turn: &Turn) -> RunStanding {
     let (status, waiting) = match &turn.stop {
-        _ if !held(turn).is_empty() => ("waiting_approval", None),
+        _ if !held_calls(turn).is_empty() => ("waiting_approval", None),
         Stop::Ended(end) => (if end.reason == trellis_core::state::EndReason::Finished { "completed" } else { "failed" }, None),
         Stop::Ask { .. } => ("running", Some("input")),
         stop if stop.is_call() => ("running", Some("tool")),
@@ -178,7 +191,7 @@ fn texts(json: &mut Json, change: &impl Fn(&str) -> String) {
 
 /// The response to a failed queue.
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
-pub(super) fn failed(error: QueueError) -> Trouble {
+pub(super) fn queue_trouble(error: QueueError) -> Trouble {
     Trouble::new(Code::StoreUnavailable, "the queue cannot be used now").logged(error.to_string())
 }
 

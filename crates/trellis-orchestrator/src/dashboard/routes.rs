@@ -8,7 +8,7 @@ use trellis_server::{
     extra::{ExtraReply, ExtraRequest, ExtraRoute},
 };
 
-use super::{View, chat, look::failed};
+use super::{View, chat, look::queue_trouble};
 
 /// A message that was taken.
 const ACCEPTED_STATUS: u16 = 202;
@@ -32,11 +32,19 @@ pub(super) fn chat(view: &Arc<View>) -> Vec<ExtraRoute> {
             Box::pin(async move {
                 let text = request.text("text", chat::MESSAGE_KEYS)?.ok_or_else(|| Trouble::request("/text", "`text` is missing"))?;
                 let thread = request.text("thread", chat::MESSAGE_KEYS)?;
+                let may_write = [Right::Walk, Right::Chat].into_iter().any(|right| request.rights.has(right));
+                if !may_write && !view.is_decision(text).await? {
+                    let label = &request.label;
+                    let detail = format!("`{label}` has neither `chat` nor `walk`: it decides here about calls that wait, as `yes ID`");
+                    return Err(Trouble::new(Code::Forbidden, detail));
+                }
                 let said = view.say(&request.label, text, thread, request.key.as_deref()).await?;
                 Ok(ExtraReply { status: ACCEPTED_STATUS, body: json!(said) })
             })
         })
-        .or(Right::Chat),
+        .or(Right::Chat)
+        // Whoever is asked for a decision here may say it here.
+        .or(Right::Approve),
     ]
 }
 
@@ -49,13 +57,13 @@ pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
         of(view, "POST", "/api/outbox/{letter}/retry", Right::Operate, |view, request| {
             Box::pin(async move {
                 let letter = number(&request)?;
-                found(view.hands.outbox.retry(letter).await.map_err(failed)?, &request, Code::UnknownLetter, "letter")
+                empty_reply(view.hands.outbox.retry(letter).await.map_err(queue_trouble)?, &request, Code::UnknownLetter, "letter")
             })
         }),
         of(view, "DELETE", "/api/outbox/{letter}", Right::Operate, |view, request| {
             Box::pin(async move {
                 let letter = number(&request)?;
-                found(view.hands.queue.drop_dead(letter).await.map_err(failed)?, &request, Code::UnknownLetter, "letter")
+                empty_reply(view.hands.queue.drop_dead(letter).await.map_err(queue_trouble)?, &request, Code::UnknownLetter, "letter")
             })
         }),
         of(view, "POST", "/api/cron/{job}/pause", Right::Operate, |view, request| {
@@ -70,7 +78,7 @@ pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
                     Some(services) => services.start(request.part("service")).await,
                     None => false,
                 };
-                found(is_there, &request, Code::UnknownRoute, "service")
+                empty_reply(is_there, &request, Code::UnknownRoute, "service")
             })
         }),
         of(view, "POST", "/api/services/{service}/restart", Right::Operate, |view, request| {
@@ -79,7 +87,7 @@ pub(super) fn state(view: &Arc<View>) -> Vec<ExtraRoute> {
                     Some(services) => services.restart(request.part("service")).await,
                     None => false,
                 };
-                found(is_there, &request, Code::UnknownRoute, "service")
+                empty_reply(is_there, &request, Code::UnknownRoute, "service")
             })
         }),
     ]
@@ -112,7 +120,7 @@ impl View {
             Trouble::new(Code::StoreUnwritable, "the schedules cannot be written").logged(error.to_string())
         };
         let is_there = changed.await.map_err(|error| internal(&error))?.map_err(|error| internal(&error))?;
-        found(is_there, request, Code::UnknownRoute, "job")
+        empty_reply(is_there, request, Code::UnknownRoute, "job")
     }
 }
 
@@ -123,7 +131,7 @@ fn number(request: &ExtraRequest) -> Result<i64, Trouble> {
 }
 
 /// An empty reply if something was there; else an error.
-fn found(is_there: bool, request: &ExtraRequest, code: Code, what: &str) -> Result<ExtraReply, Trouble> {
+fn empty_reply(is_there: bool, request: &ExtraRequest, code: Code, what: &str) -> Result<ExtraReply, Trouble> {
     if is_there {
         return Ok(ExtraReply { status: 204, body: serde_json::Value::Null });
     }

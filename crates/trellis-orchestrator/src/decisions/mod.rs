@@ -105,7 +105,7 @@ impl Decisions {
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), ObjectFileError> {
         let (contents, mut warning) = read_object::<ReadDecisions>(file, DECISIONS_VERSION)?;
-        let (decisions, lost) = MaybeRead::parted(contents.decisions);
+        let (decisions, lost) = MaybeRead::part(contents.decisions);
         if lost > 0 {
             warning = Some(copy_corrupt(file, lost)?);
         }
@@ -120,7 +120,7 @@ impl Decisions {
         let NewDecision { key, value, why, scope } = new;
         let (call, at) = (&sha256(call)[..16], now.as_millisecond());
         let chat = (scope == DecisionScope::Chat).then(|| chat_of(place));
-        let fingerprint = sha256(&format!("{}\0{}", normalised(&key), normalised(&value)));
+        let fingerprint = sha256(&format!("{}\0{}", normalise(&key), normalise(&value)));
         self.change(|decisions| {
             if let Some(known) = decisions.iter().find(|known| known.last_call.as_deref() == Some(call)) {
                 return known.clone();
@@ -219,7 +219,7 @@ impl StoredDecision {
             self.count += older.count;
             self.first_at = self.first_at.min(older.first_at);
         }
-        if is_merged || normalised(&self.key) == normalised(&older.key) {
+        if is_merged || normalise(&self.key) == normalise(&older.key) {
             older.superseded_by = Some(self.id.clone());
         }
     }
@@ -227,7 +227,7 @@ impl StoredDecision {
     /// Returns whether most words of both are the same, by the Jaccard index.
     fn is_similar(&self, other: &Self) -> bool {
         let words = |decision: &Self| -> BTreeSet<String> {
-            normalised(&format!("{} {}", decision.key, decision.value)).split(' ').map(str::to_owned).collect()
+            normalise(&format!("{} {}", decision.key, decision.value)).split(' ').map(str::to_owned).collect()
         };
         let (one, two) = (words(self), words(other));
         one.intersection(&two).count() * 100 >= one.union(&two).count() * SIMILAR
@@ -247,7 +247,7 @@ fn chat_of(place: &ChatPlace) -> String {
 
 /// A text as it is compared: letters of one form, in lower case, words with one blank between them and without the marks that end a sentence. All other
 /// signs count: `C++` is not `C`.
-fn normalised(text: &str) -> String {
+fn normalise(text: &str) -> String {
     let folded = text.nfkc().collect::<String>().to_lowercase();
     let bare = |word| match str::trim_end_matches(word, ['.', ',', ';', ':', '!', '?']) {
         "" => word,

@@ -50,7 +50,7 @@ impl Dispatcher {
         let mut runs = BTreeSet::new();
         // A session that was held or waiting for long is not at work, and reading each of these is slow.
         let since = now().saturating_sub(MAX_ACKNOWLEDGED_MS);
-        for row in self.hands.queue.taken().await?.into_iter().filter(|row| row.stored >= since) {
+        for row in self.hands.queue.taken_rows().await?.into_iter().filter(|row| row.stored >= since) {
             if Provider::named(&row.message.place.provider).is_none() && !Web::has(&row.message.place) {
                 continue;
             }

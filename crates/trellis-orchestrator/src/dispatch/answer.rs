@@ -42,7 +42,7 @@ impl Dispatcher {
     /// Hands a group to a session that waits for an input; returns whether it did.
     pub(super) async fn answer(&self, run: &str, group: &Group) -> Result<bool, QueueError> {
         let id = SessionId::new(run);
-        let Some(turn) = self.seen(&id).await? else { return Ok(false) };
+        let Some(turn) = self.look_at(&id).await? else { return Ok(false) };
         if !matches!(turn.stop, Stop::Ask { .. }) || self.lacks(group).await? {
             return Ok(false);
         }
@@ -60,8 +60,8 @@ impl Dispatcher {
         // By its name the session knows it, if it was taken before a crash.
         let request = RequestKey::by("chat").with_key(group.rows[0].message.key(), None);
         match self.sessions.send_by(&turn.session, sent, request).await {
-            Ok(turn) => self.turned(&turn).await,
-            Err(SendError::Repeated(turn)) => self.turned(&turn).await,
+            Ok(turn) => self.tell_turn(&turn).await,
+            Err(SendError::Repeated(turn)) => self.tell_turn(&turn).await,
             // It is handed over after the next start.
             Err(SendError::Stopping) => Ok(()),
             Err(error) if may_pass(&error) => {
@@ -77,7 +77,7 @@ impl Dispatcher {
             ) => {
                 self.hands.queue.release(group.numbers()).await?;
                 self.wake.notify_one();
-                self.turned(turn).await
+                self.tell_turn(turn).await
             }
             Err(refusal) => {
                 // The reason says which input the session takes.

@@ -13,7 +13,7 @@ use trellis_host::{Reply, SendError, Turn};
 
 use super::Dispatcher;
 use crate::{
-    approvals::{ask_key, held as calls_held, is_meant, short_id},
+    approvals::{ask_key, held_calls, is_meant, short_id},
     inbound::{Answer, Decision, Group},
     message::{ChatPlace, now},
     queue::{ASK_AGAIN_MS, QuestionState, QueueError, is_later},
@@ -146,16 +146,16 @@ impl Dispatcher {
 
     /// The calls that are held in chats and threads, with their sessions.
     pub(super) async fn held_in(&self, is_there: impl Fn(&ChatPlace) -> bool) -> Result<HeldCalls, QueueError> {
-        let rows = self.hands.queue.taken().await?.into_iter().filter(|row| is_there(&row.message.place));
+        let rows = self.hands.queue.taken_rows().await?.into_iter().filter(|row| is_there(&row.message.place));
         let runs: BTreeSet<String> = rows.filter_map(|row| row.run).collect();
         let mut held = HeldCalls { calls: Vec::new(), is_whole: true };
         for run in runs {
             let id = SessionId::new(run);
             match self.sessions.view(&id).await {
-                Ok(turn) => held.calls.extend(calls_held(&turn).into_iter().map(|call| (id.clone(), call))),
+                Ok(turn) => held.calls.extend(held_calls(&turn).into_iter().map(|call| (id.clone(), call))),
                 // It is just beginning, and holds none.
                 Err(SendError::Unknown(_)) => {}
-                Err(error) => held.is_whole &= self.failed(&id, &error).await?,
+                Err(error) => held.is_whole &= self.tell_failure(&id, &error).await?,
             }
         }
         Ok(held)
@@ -165,16 +165,16 @@ impl Dispatcher {
     pub(super) async fn carry_out(self, carrying: Box<Carrying>, group: Group) -> Result<(), QueueError> {
         let Carrying { session, call, decision } = *carrying;
         // If the program stops first, the decision is carried out after the next start.
-        let (said, turn) = match self.carried(&session, &call, decision).await? {
+        let (said, turn) = match self.carry(&session, &call, decision).await? {
             Carried::Stopping => return Ok(()),
             Carried::Undecided(why) => (why, None),
-            Carried::Decided(name, turn) => (self.named(name, &call), turn),
-            Carried::Gone => (self.named("approval_gone", &call), None),
+            Carried::Decided(name, turn) => (self.text_about(name, &call), turn),
+            Carried::Gone => (self.text_about("approval_gone", &call), None),
         };
         self.post(group.place(), format!("decided:{}", group.session()), said).await?;
         // The answer that follows from the decision comes after it.
         if let Some(turn) = turn {
-            self.turned(&turn).await?;
+            self.tell_turn(&turn).await?;
         }
         self.hands.queue.settle(group.numbers()).await?;
         self.underway.end(&call.id);
@@ -183,12 +183,12 @@ impl Dispatcher {
     }
 
     /// A fixed text about a call.
-    pub(super) fn named(&self, text: &'static str, call: &Call) -> String {
+    pub(super) fn text_about(&self, text: &'static str, call: &Call) -> String {
         self.hands.settings.language.fill(text, &[("tool", &call.name), ("id", &short_id(&call.id))])
     }
 
     /// Carries a decision out.
-    pub(super) async fn carried(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Carried, QueueError> {
+    pub(super) async fn carry(&self, session: &SessionId, call: &Call, decision: Decision) -> Result<Carried, QueueError> {
         let reply = |yes| Reply::Approve { call: Some(call.id.clone()), yes };
         let (name, taken) = match decision {
             Decision::Approve => ("approval_done", {

@@ -22,14 +22,12 @@ impl Dispatcher {
     /// Tells those who may decide of calls that wait for long, and denies those that waited for too long; returns when the next of these is due, in
     /// milliseconds since 1970.
     pub(super) async fn expire(&self, carried: &mut JoinSet<Result<(), QueueError>>) -> Result<Option<u64>, QueueError> {
-        let patience = u64::try_from(self.hands.settings.approval.as_millis()).unwrap_or(u64::MAX);
+        let patience = self.hands.settings.patience();
         let mut next: Option<u64> = None;
         for waiting in self.hands.queue.waiting_calls().await? {
             let now = now();
-            // Where the clock was set back, it waits no longer than that takes.
-            let after = |since: u64, wait: u64| since.min(now).saturating_add(wait);
             // A chat that is away could decide nothing: its time begins with the question. Others are asked all the same.
-            let (escalated_at, end) = (after(waiting.since, patience / 2), waiting.arrived.map(|arrived| after(arrived, patience)));
+            let (escalated_at, end) = (waiting.since.min(now).saturating_add(patience / 2), waiting.end(patience, now));
             let is_over = end.is_some_and(|end| now >= end);
             if !is_over && (waiting.is_escalated || now < escalated_at) {
                 let look = end.unwrap_or_else(|| now + (patience / 8).clamp(RETRY, MAX_LOOK_MS));
@@ -74,11 +72,11 @@ impl Dispatcher {
     }
 
     async fn deny_late(self, session: SessionId, call: Call, place: ChatPlace) -> Result<(), QueueError> {
-        match self.carried(&session, &call, Decision::Deny).await? {
+        match self.carry(&session, &call, Decision::Deny).await? {
             Carried::Decided(_, turn) => {
-                self.post(&place, format!("expired:{}", call.id), self.named("approval_expired", &call)).await?;
+                self.post(&place, format!("expired:{}", call.id), self.text_about("approval_expired", &call)).await?;
                 if let Some(turn) = turn {
-                    self.turned(&turn).await?;
+                    self.tell_turn(&turn).await?;
                 }
             }
             Carried::Stopping | Carried::Undecided(_) | Carried::Gone => {}

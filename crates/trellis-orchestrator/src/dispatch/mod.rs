@@ -33,7 +33,7 @@ use self::{
     stops::Noted,
 };
 use crate::{
-    inbound::{Command, Group, Kind, Who, grouped},
+    inbound::{Command, Group, Kind, Who, group_rows},
     message::{Attachment, ChatPlace, Outgoing, now},
     outbound::Channels,
     queue::{InboundRow, QueueError},
@@ -103,7 +103,7 @@ impl Dispatcher {
 
     /// Reports each turn to those who follow the graph, too.
     #[must_use]
-    pub fn shared(self, shared: Option<SharedGraph>) -> Self {
+    pub fn with_shared(self, shared: Option<SharedGraph>) -> Self {
         Self { shared, ..self }
     }
 
@@ -137,7 +137,7 @@ impl Dispatcher {
         let window = |provider: &str| self.channels.get(provider).map(|channel| channel.grouping()).unwrap_or_default();
         let rows = self.hands.queue.waiting().await?;
         let newest = rows.last().map_or(0, |row| row.n);
-        let (groups, mut due) = grouped(rows, now(), window);
+        let (groups, mut due) = group_rows(rows, now(), window);
         due = [due, again, late, expiring].into_iter().flatten().min();
         let (mut talks, mut works) = self.open().await?;
         let mut waiting: BTreeMap<ChatPlace, Queued> = BTreeMap::new();
@@ -217,7 +217,7 @@ impl Dispatcher {
     /// The running conversations, by chat and thread, and the number of tasks beside them.
     async fn open(&self) -> Result<(BTreeMap<ChatPlace, String>, usize), QueueError> {
         let (mut talks, mut works) = (BTreeMap::new(), 0);
-        for row in self.hands.queue.taken().await? {
+        for row in self.hands.queue.taken_rows().await? {
             match row.kind() {
                 Kind::Command(_) => {}
                 Kind::Work(_) => works += usize::from(!row.run.as_deref().is_some_and(|run| self.is_resting(run))),
@@ -295,7 +295,7 @@ impl Dispatcher {
         let locale = Some(self.hands.settings.language.as_str().into());
         let start = Start { session: Some(SessionId::new(&*name)), context, locale, at: None, seed: None };
         match self.sessions.start(start).await {
-            Ok(turn) => self.turned(&turn).await,
+            Ok(turn) => self.tell_turn(&turn).await,
             Err(SendError::Exists(_) | SendError::Stopping) => Ok(()),
             Err(error) if recover::may_pass(&error) => {
                 self.unhanded.add(&SessionId::new(name));

@@ -82,10 +82,10 @@ impl Dispatcher {
         // Asked first: a message that has its name now may have had none a moment ago.
         let is_asking = queue.is_asking(&reaction.provider, &reaction.chat).await?;
         let asked = queue.asked_by(&reaction.provider, &reaction.chat, &reaction.message).await?;
-        let Some(asked) = asked else { return if is_asking { Ok(false) } else { self.settled(&reaction).await } };
+        let Some(asked) = asked else { return if is_asking { Ok(false) } else { self.settle(&reaction).await } };
         let held = self.held_in(|place| *place == asked.place).await?;
         let is_whole = held.is_whole;
-        let Some((session, call)) = held.find(&asked.call) else { return if is_whole { self.settled(&reaction).await } else { Ok(false) } };
+        let Some((session, call)) = held.find(&asked.call) else { return if is_whole { self.settle(&reaction).await } else { Ok(false) } };
         // When the earlier decision ends, all reactions are looked at again.
         if self.underway.has(&call.id) {
             return Ok(true);
@@ -94,7 +94,7 @@ impl Dispatcher {
         if !may_decide {
             let text = self.hands.settings.language.text("approval_refused").to_owned();
             self.post(&asked.place, format!("refused:reaction:{}", reaction.n), text).await?;
-            return self.settled(&reaction).await;
+            return self.settle(&reaction).await;
         }
         self.underway.begin(&call.id, row_of(&reaction));
         carried.spawn(self.clone().carry_reaction(session, call, decision, reaction, asked.place));
@@ -102,7 +102,7 @@ impl Dispatcher {
     }
 
     /// Notes that a reaction was judged.
-    async fn settled(&self, reaction: &ReactionRow) -> Result<bool, QueueError> {
+    async fn settle(&self, reaction: &ReactionRow) -> Result<bool, QueueError> {
         self.hands.queue.settle_reaction(reaction.n).await.map(|()| true)
     }
 
@@ -114,13 +114,13 @@ impl Dispatcher {
         reaction: ReactionRow,
         place: ChatPlace,
     ) -> Result<(), QueueError> {
-        match self.carried(&session, &call, decision).await? {
+        match self.carry(&session, &call, decision).await? {
             // It is carried out after the next start.
             Carried::Stopping => return Ok(()),
             Carried::Decided(_, turn) => {
                 self.answer_reaction(&reaction, &place);
                 if let Some(turn) = turn {
-                    self.turned(&turn).await?;
+                    self.tell_turn(&turn).await?;
                 }
             }
             Carried::Gone => {}
@@ -135,7 +135,7 @@ impl Dispatcher {
     /// Interrupts all sessions in the chat of a reaction, in every thread.
     async fn stop_chat(self, reaction: ReactionRow) -> Result<(), QueueError> {
         let of_chat = |place: &ChatPlace| place.provider == reaction.provider && place.chat == reaction.chat;
-        let taken = self.hands.queue.taken().await?.into_iter().filter(|row| of_chat(&row.message.place));
+        let taken = self.hands.queue.taken_rows().await?.into_iter().filter(|row| of_chat(&row.message.place));
         let runs: BTreeSet<String> = taken.filter_map(|row| row.run).collect();
         let interrupt = SignalName::new(SignalName::INTERRUPT);
         for run in runs {
@@ -172,7 +172,7 @@ impl Dispatcher {
                 next = Some(later(next));
                 continue;
             }
-            self.hands.queue.asked_again(&asked.call).await?;
+            self.hands.queue.note_asking_again(&asked.call).await?;
         }
         Ok(next)
     }

@@ -25,7 +25,7 @@ impl Dispatcher {
         let (jobs, id) = (self.hands.jobs.clone(), message.id.clone());
         let status = if reason == EndReason::Finished { "completed" } else { "failed" };
         // Errors are dropped here: the next access to the file reports them.
-        drop(tokio::task::spawn_blocking(move || jobs.ended(&id, status)).await);
+        drop(tokio::task::spawn_blocking(move || jobs.note_end(&id, status)).await);
     }
 
     /// Recovers after a restart: marks ended sessions, begins those that had not begun, and asks about waiting calls.
@@ -45,7 +45,7 @@ impl Dispatcher {
     /// The messages of the sessions that have not ended, by session.
     pub(super) async fn runs(&self) -> Result<BTreeMap<String, Vec<InboundRow>>, QueueError> {
         let mut runs: BTreeMap<String, Vec<InboundRow>> = BTreeMap::new();
-        for row in self.hands.queue.taken().await? {
+        for row in self.hands.queue.taken_rows().await? {
             runs.entry(row.run.clone().unwrap_or_default()).or_default().push(row);
         }
         Ok(runs)
@@ -56,23 +56,23 @@ impl Dispatcher {
         match self.sessions.view(&id).await {
             Ok(turn) => match newest_answer(&rows) {
                 Some((group, asked)) => self.hand_over(&group, asked, &turn, telling).await,
-                None => self.turned(&turn).await,
+                None => self.tell_turn(&turn).await,
             },
             Err(SendError::Unknown(_)) => self.begin(Group { kind: rows[0].kind(), rows }, telling).await,
             Err(error) => {
                 if may_pass(&error) {
                     self.unhanded.add(&id);
                 }
-                self.failed(&id, &error).await.map(drop)
+                self.tell_failure(&id, &error).await.map(drop)
             }
         }
     }
 
     /// Returns the state of a session, as far as it is known.
-    pub(super) async fn seen(&self, id: &SessionId) -> Result<Option<Turn>, QueueError> {
+    pub(super) async fn look_at(&self, id: &SessionId) -> Result<Option<Turn>, QueueError> {
         match self.sessions.view(id).await {
             Ok(turn) => Ok(Some(turn)),
-            Err(error) => self.failed(id, &error).await.map(|_| None),
+            Err(error) => self.tell_failure(id, &error).await.map(|_| None),
         }
     }
 
@@ -80,7 +80,7 @@ impl Dispatcher {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn failed(&self, id: &SessionId, error: &SendError) -> Result<bool, QueueError> {
+    pub async fn tell_failure(&self, id: &SessionId, error: &SendError) -> Result<bool, QueueError> {
         if let Some(shared) = &self.shared {
             shared.turned(id, Err(error.clone()));
         }

@@ -14,9 +14,10 @@ use trellis_host::{
 
 use super::Dispatcher;
 use crate::{
-    approvals::{held, question, short_id},
+    approvals::{held_calls, question, short_id},
     message::ChatPlace,
     queue::{InboundRow, QueueError},
+    tools::away_key,
 };
 
 /// The turns that were noted last: the number of the next record, by session. Clones share them.
@@ -28,7 +29,7 @@ impl Dispatcher {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn turned(&self, turn: &Turn) -> Result<(), QueueError> {
+    pub async fn tell_turn(&self, turn: &Turn) -> Result<(), QueueError> {
         if let Some(shared) = &self.shared {
             shared.turned(&turn.session, Ok(turn.clone()));
         }
@@ -36,7 +37,7 @@ impl Dispatcher {
         let Some(row) = queue.of_run(run).await? else { return Ok(()) };
         let place = row.message.place.clone();
         self.rest(run, !turn.stop.needs_nobody() && !matches!(turn.stop, Stop::Ended(_)));
-        let calls = self.noted(turn, &place).await?;
+        let calls = self.note_turn(turn, &place).await?;
         for call in calls {
             let mask = self.hands.mask.clone();
             let asking = tokio::task::spawn_blocking(move || question(language, &call, |args| mask.masked(args)));
@@ -65,8 +66,8 @@ impl Dispatcher {
     }
 
     /// Notes the calls that wait in a turn, unless a later turn is noted: two tasks may tell of one session, in any order. Returns those to ask about.
-    async fn noted(&self, turn: &Turn, place: &ChatPlace) -> Result<Vec<Call>, QueueError> {
-        let calls = held(turn);
+    async fn note_turn(&self, turn: &Turn, place: &ChatPlace) -> Result<Vec<Call>, QueueError> {
+        let calls = held_calls(turn);
         let mut noted = self.noted.0.lock().await;
         // A call is held at the record at which it was about to run.
         let is_late = noted.get(&turn.session).is_some_and(|seq| if calls.is_empty() { turn.seq <= *seq } else { turn.seq < *seq });
@@ -87,7 +88,12 @@ impl Dispatcher {
         Ok(calls)
     }
 
-    /// Returns whether all remaining work waits for a person.
+    /// Returns whether a session said that its model is away.
+    async fn has_no_model(&self, run: &SessionId) -> Result<bool, QueueError> {
+        self.hands.queue.row_by_key(&away_key(run.as_str())).await.map(|said| said.is_some())
+    }
+
+    /// Returns whether all remaining work waits for a person, or for a model that is away.
     ///
     /// # Errors
     /// The queue fails.
@@ -98,7 +104,7 @@ impl Dispatcher {
             return Ok(false);
         }
         let mut runs = BTreeSet::new();
-        for row in self.hands.queue.taken().await? {
+        for row in self.hands.queue.taken_rows().await? {
             runs.extend(row.run.map(|run| (SessionId::new(run), row.message.place)));
         }
         let mut places = BTreeSet::new();
@@ -106,12 +112,14 @@ impl Dispatcher {
             match self.sessions.view(&run).await {
                 // A session that waits for a file waits for a person.
                 Ok(turn) if turn.stop.needs_nobody() && self.hands.files.has_session(run.as_str()) => drop(places.insert(place)),
+                // One whose model is away said so, and asks it again after the next start, too.
+                Ok(turn) if matches!(turn.stop, Stop::Sleeping { .. }) && self.has_no_model(&run).await? => drop(places.insert(place)),
                 Ok(turn) if turn.stop.needs_nobody() || matches!(turn.stop, Stop::Ended(_)) => return Ok(false),
                 Ok(_) => drop(places.insert(place)),
                 // It was taken, and is just beginning.
                 Err(SendError::Unknown(_)) => return Ok(false),
                 // Messages behind it are handled once its chat was told.
-                Err(error) if self.failed(&run, &error).await? => return Ok(false),
+                Err(error) if self.tell_failure(&run, &error).await? => return Ok(false),
                 Err(_) => {}
             }
         }

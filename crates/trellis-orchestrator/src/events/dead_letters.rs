@@ -105,7 +105,7 @@ impl LetterFile {
         let keys: BTreeSet<&str> = dead.iter().map(|row| &*row.message.key).collect();
         let mut lines = Vec::new();
         for line in self.last.values().filter(|line| line.state == LetterState::Dead && !keys.contains(&*line.key)) {
-            let row = queue.posted(&line.key).await?;
+            let row = queue.row_by_key(&line.key).await?;
             let state = if row.is_none_or(|row| row.state == RowState::Dropped) { LetterState::Dropped } else { LetterState::Retried };
             lines.push(LetterLine { at: now, state, ..line.clone() });
         }

@@ -14,7 +14,7 @@ use super::{
     WorkflowEvent,
     index::{EVENTS_VERSION, EventIndex, MAX_IDS},
 };
-use crate::workspace::{ObjectFileError, append_lines, read_projection, rotate, rotated, write_object};
+use crate::workspace::{ObjectFileError, append_lines, read_projection, rotate, rotated_path, write_object};
 
 /// Bytes at which the file is rotated.
 const MAX_LOG_BYTES: u64 = 64 << 20;
@@ -49,7 +49,7 @@ impl EventLog {
         let index = known.filter(|index| index.version == EVENTS_VERSION && index.bytes <= length).unwrap_or_default();
         let is_dirty = index.bytes < length || index.version == 0;
         let mut log = Self {
-            before: ids_before(&rotated(&file, 1)).map_err(fails)?,
+            before: ids_before(&rotated_path(&file, 1)).map_err(fails)?,
             index: EventIndex { version: EVENTS_VERSION, ..index },
             newest: 0,
             written: None,
@@ -121,8 +121,8 @@ impl EventLog {
     /// A file cannot be read.
     pub fn of_task(&self, task: &str) -> io::Result<Vec<WorkflowEvent>> {
         let mut events = Vec::new();
-        for number in (1..).take_while(|number| rotated(&self.file, *number).exists()).collect::<Vec<_>>().into_iter().rev() {
-            let text = fs::read(rotated(&self.file, number))?;
+        for number in (1..).take_while(|number| rotated_path(&self.file, *number).exists()).collect::<Vec<_>>().into_iter().rev() {
+            let text = fs::read(rotated_path(&self.file, number))?;
             let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<WorkflowEvent>(line).ok());
             events.extend(lines.filter(|event| event.task.as_deref() == Some(task)));
         }

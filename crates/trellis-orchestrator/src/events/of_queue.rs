@@ -32,7 +32,7 @@ pub(super) fn went_out(row: &OutboxRow, at: u64) -> Vec<WorkflowEvent> {
 }
 
 /// The event of a message that cannot be sent.
-pub(super) fn died(row: &OutboxRow, at: u64) -> WorkflowEvent {
+pub(super) fn death(row: &OutboxRow, at: u64) -> WorkflowEvent {
     let (code, why) = row.error.clone().unwrap_or_default();
     let number = row.n.unsigned_abs();
     WorkflowEvent::new(&row.message.key, number, EventKind::MessageDead, at, brief(&format!("{code}: {why}"))).in_chat(&row.message.place)

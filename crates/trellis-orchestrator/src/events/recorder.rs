@@ -17,12 +17,12 @@ use super::{
     EventKind, EventLog, Task, WorkflowEvent,
     dead_letters::LetterFile,
     details::Details,
-    of_queue::{came_in, died, went_out},
+    of_queue::{came_in, death, went_out},
     of_records::{RecordReader, kind_of},
     tasks::TaskFile,
 };
 use crate::{
-    approvals::held,
+    approvals::held_calls,
     message::now,
     queue::Queue,
     supervisor::DaemonStatus,
@@ -118,7 +118,7 @@ impl Recorder {
         }
         let now = now();
         let dead = self.letters.catch_up(&self.queue, now).await.map_err(|error| std::io::Error::other(error.to_string()))?;
-        events.extend(dead.iter().map(|row| died(row, now)));
+        events.extend(dead.iter().map(|row| death(row, now)));
         let (mut tasks, mut warnings) = (Vec::new(), Vec::new());
         for head in self.heads().await? {
             match self.session(&head).await {
@@ -242,7 +242,7 @@ impl Recorder {
 
 /// The status of a session that has not ended, and the kind of its wait (orchestrator 2.5).
 fn standing(turn: &Turn) -> (String, Option<String>) {
-    if !held(turn).is_empty() {
+    if !held_calls(turn).is_empty() {
         return ("waiting_approval".to_owned(), None);
     }
     let waiting = match &turn.stop {
@@ -275,9 +275,9 @@ pub fn forget_projections(workspace: &Workspace) -> Result<(), RecordingError> {
     check_files(workspace)?;
     let (index, tasks) = (workspace.path("runtime/events/index.json"), workspace.path("runtime/tasks/store.json"));
     for file in [index, tasks, workspace.path("runtime/dlq/outbound.jsonl")] {
-        removed(std::fs::remove_file(&file))?;
+        ignore_missing(std::fs::remove_file(&file))?;
     }
-    removed(std::fs::remove_dir_all(workspace.path("runtime/tasks/details")))?;
+    ignore_missing(std::fs::remove_dir_all(workspace.path("runtime/tasks/details")))?;
     Ok(())
 }
 
@@ -291,7 +291,7 @@ pub fn check_files(workspace: &Workspace) -> Result<(), RecordingError> {
     Ok(())
 }
 
-fn removed(result: std::io::Result<()>) -> std::io::Result<()> {
+fn ignore_missing(result: std::io::Result<()>) -> std::io::Result<()> {
     match result {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         result => result,

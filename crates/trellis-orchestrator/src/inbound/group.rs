@@ -74,7 +74,7 @@ impl Group {
 
 /// Groups waiting messages in order of arrival: returns the complete groups, and when the next one is complete, in milliseconds since 1970. Messages
 /// among them that do not wait any more only part the others. `window` is the time for which a channel collects messages.
-pub fn grouped(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duration) -> (Vec<Group>, Option<u64>) {
+pub fn group_rows(rows: Vec<InboundRow>, now: u64, window: impl Fn(&str) -> Duration) -> (Vec<Group>, Option<u64>) {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
         let kind = row.kind();

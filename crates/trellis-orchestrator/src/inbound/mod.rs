@@ -12,7 +12,7 @@ mod setter;
 
 pub use self::{
     commands::{CommandTable, KnownCommand, LiveCommands, Who},
-    group::{Group, grouped},
+    group::{Group, group_rows},
     receive::Receiver,
 };
 pub use crate::words::{Answer, Command, Decision, Kind, answer, command, kind};

@@ -61,10 +61,10 @@ impl Receiver {
         let mut sealed: Vec<Incoming> = Vec::with_capacity(batch.messages.len());
         for message in batch.messages {
             let before = self.before(&sealed, &message, window).await?;
-            sealed.push(self.sealed(message, before).await?);
+            sealed.push(self.seal_message(message, before).await?);
         }
         for edit in batch.edits {
-            let edit = self.sealed(edit, None).await?;
+            let edit = self.seal_message(edit, None).await?;
             self.note_edit(edit).await?;
         }
         for (place, id) in batch.deletions {
@@ -108,7 +108,7 @@ impl Receiver {
     }
 
     /// A message without its secrets; `before` is the previous one of the same person.
-    pub(crate) async fn sealed(&self, message: Incoming, before: Option<String>) -> Result<Incoming, QueueError> {
+    pub(crate) async fn seal_message(&self, message: Incoming, before: Option<String>) -> Result<Incoming, QueueError> {
         let receiver = self.clone();
         let sealing = tokio::task::spawn_blocking(move || {
             let Incoming { place, sender_name, text, .. } = &message;

@@ -68,7 +68,7 @@ fn row(n: i64, sender: &str, text: &str, stored: u64) -> InboundRow {
 
 /// The groups that are complete, as their texts, and when the next one is.
 fn groups(rows: Vec<InboundRow>, now: u64) -> (Vec<String>, Option<u64>) {
-    let (groups, due) = grouped(rows, now, |_| Duration::from_millis(3500));
+    let (groups, due) = group_rows(rows, now, |_| Duration::from_millis(3500));
     (groups.iter().map(|group| group.text().replace('\n', "+")).collect(), due)
 }
 

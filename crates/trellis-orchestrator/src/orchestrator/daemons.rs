@@ -236,9 +236,9 @@ impl SessionsDaemon {
         let mut news = self.news.lock().await;
         while let Some(news) = news.recv().await {
             match news {
-                TurnNews::Turn(turn) => self.dispatcher.turned(&turn).await.map_err(DaemonError::outside)?,
+                TurnNews::Turn(turn) => self.dispatcher.tell_turn(&turn).await.map_err(DaemonError::outside)?,
                 TurnNews::Failed(session, error) => {
-                    self.dispatcher.failed(&session, &error).await.map_err(DaemonError::outside)?;
+                    self.dispatcher.tell_failure(&session, &error).await.map_err(DaemonError::outside)?;
                 }
                 TurnNews::Flush(done) => {
                     let _ = done.send(());

@@ -66,7 +66,7 @@ impl ModelDaemon {
         Ok(child)
     }
 
-    fn ended(&self, how: impl std::fmt::Display) -> DaemonError {
+    fn end_error(&self, how: impl std::fmt::Display) -> DaemonError {
         let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
         DaemonError::of(format!("it ended ({how}){}{complaint}", if complaint.is_empty() { "" } else { ": " }))
     }
@@ -86,7 +86,7 @@ impl Daemon for ModelDaemon {
                 return Ok(());
             }
             if let Some(Ok(Some(status))) = self.child.lock().await.as_mut().map(Child::try_wait) {
-                return Err(self.ended(status));
+                return Err(self.end_error(status));
             }
             tokio::time::sleep(MODEL_INTERVAL).await;
         }
@@ -96,9 +96,9 @@ impl Daemon for ModelDaemon {
         loop {
             match self.child.lock().await.as_mut().map(Child::try_wait) {
                 Some(Ok(None)) => {}
-                Some(Ok(Some(status))) => return Err(self.ended(status)),
+                Some(Ok(Some(status))) => return Err(self.end_error(status)),
                 Some(Err(error)) => return Err(DaemonError::of(error)),
-                None => return Err(self.ended("it was stopped")),
+                None => return Err(self.end_error("it was stopped")),
             }
             tokio::time::sleep(MODEL_INTERVAL).await;
         }

@@ -441,5 +441,5 @@ impl Hooks for SessionNews {
 fn assembly(hands: &Arc<Hands>, host: Host) -> Assembly {
     let policy = Policy::new().unbound(Unbound::Fail).detached(true);
     let hands = Arc::clone(hands);
-    Assembly::new().policy(policy).host(host).functions(move |bindings| tools::bound(bindings, &hands))
+    Assembly::new().policy(policy).host(host).functions(move |bindings| tools::bind(bindings, &hands))
 }

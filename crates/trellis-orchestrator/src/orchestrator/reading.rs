@@ -31,7 +31,7 @@ pub(super) async fn read(
     let (mut wait, mut shown) = (Duration::from_secs(1), BTreeSet::new());
     loop {
         let cursor = queue.cursor(channel.name()).await?;
-        channel.watch(queue.awaited(channel.name()).await?);
+        channel.watch(queue.awaited_messages(channel.name()).await?);
         match channel.read(cursor.as_deref()).await {
             Ok(mut batch) => {
                 fetch(channel, receiver, inbox, &mut batch).await?;
@@ -72,7 +72,7 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
                 file.trouble = Some(format!("a message brings at most {MAX_ATTACHMENTS} files"));
             }
             if file.trouble.is_none() && file.path.is_none() {
-                *file = fetched(channel, inbox, &message.place, file).await;
+                *file = fetch_file(channel, inbox, &message.place, file).await;
             }
         }
     }
@@ -80,7 +80,7 @@ async fn fetch(channel: &dyn Channel, receiver: &Receiver, inbox: &Inbox, batch:
 }
 
 /// Fetches a file into the workspace; returns it with its path, or with the reason why there is none.
-async fn fetched(channel: &dyn Channel, inbox: &Inbox, place: &ChatPlace, file: &Attachment) -> Attachment {
+async fn fetch_file(channel: &dyn Channel, inbox: &Inbox, place: &ChatPlace, file: &Attachment) -> Attachment {
     let failed = |why: String| Attachment { trouble: Some(why), source: String::new(), ..file.clone() };
     if file.size.is_some_and(|size| size > inbox.limit()) {
         return failed(InboxError::TooLarge { limit: inbox.limit() }.to_string());

@@ -38,7 +38,7 @@ impl Orchestrator {
         let named = channels.iter().map(|channel| (channel.name().to_owned(), Arc::clone(channel)));
         let channels: Arc<Channels> = Arc::new(named.collect());
         let dispatcher =
-            Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels)).shared(self.shared.clone());
+            Dispatcher::new(Arc::clone(&self.hands), Arc::clone(&self.sessions), Arc::clone(&channels)).with_shared(self.shared.clone());
         self.warnings.iter().for_each(|warning| log(warning));
         let _watch = self.follow_edits(&log);
         let saying = tokio::spawn(say_failures(self.supervisor.subscribe(), Arc::clone(&log)));

@@ -88,7 +88,7 @@ mod tests {
             queue.take(vec![n], session, None).await.expect("taken");
             let n = queue.post(Outgoing::new(place(chat), "?", format!("ask:{chat}")), moment).await.expect("posted");
             queue.begin_sending(n).await.expect("begun");
-            queue.sent(n, "", moment).await.expect("sent");
+            queue.note_sent(n, "", moment).await.expect("sent");
             let session = Some(SessionId::new(session));
             let turn = sessions
                 .start(Start { session, context: Mapping::default(), locale: None, at: None, seed: None })
@@ -105,7 +105,7 @@ mod tests {
             for chat in ["old", "open"] {
                 let session = format!("chat-{chat}");
                 let is_unknown = matches!(sessions.view(&SessionId::new(&*session)).await, Err(SendError::Unknown(_)));
-                let is_sent = queue.posted(&format!("ask:{chat}")).await.expect("asked").is_some();
+                let is_sent = queue.row_by_key(&format!("ask:{chat}")).await.expect("asked").is_some();
                 what.push((queue.of_run(&session).await.expect("asked").is_some(), is_sent, !is_unknown));
             }
             what

@@ -106,7 +106,7 @@ impl Outbox {
     /// The queue fails.
     pub async fn post(&self, message: Outgoing) -> Result<i64, QueueError> {
         let (mask, language) = (self.mask.clone(), self.language);
-        let divided = tokio::task::spawn_blocking(move || divided(Outgoing { text: mask.masked(&message.text), ..message }, language));
+        let divided = tokio::task::spawn_blocking(move || divide(Outgoing { text: mask.masked(&message.text), ..message }, language));
         let parts = divided.await.map_err(|error| QueueError::Gone(error.to_string()))?;
         let row = self.queue.post_parts(parts, now()).await?;
         self.posted.notify_one();
@@ -165,7 +165,7 @@ impl Outbox {
         };
         match outcome {
             Ok(receipt) => {
-                self.queue.sent(row.n, &receipt, now()).await?;
+                self.queue.note_sent(row.n, &receipt, now()).await?;
                 self.blocked.work(&place.provider, None);
                 if row.error.is_some() {
                     // The channel is back: what waits for it need not wait longer.
@@ -189,7 +189,7 @@ impl Outbox {
                     // What is refused for good says nothing about others, and nobody tries again.
                     None => self.blocked.work(&place.provider, None),
                 }
-                self.queue.unsent(row.n, &error.code, &error.message, due).await
+                self.queue.note_unsent(row.n, &error.code, &error.message, due).await
             }
         }
     }
@@ -225,10 +225,14 @@ impl Outbox {
     fn lateness(&self, row: &OutboxRow) -> Option<String> {
         let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&row.message.place.provider).copied();
         let is_held_up = row.error.is_some() || failed.unwrap_or(self.since) >= row.queued;
-        let waited = now().saturating_sub(row.queued);
-        (is_held_up && waited >= LATE_MS && row.message.file.is_none())
-            .then(|| self.language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
+        let is_told_here = is_held_up && row.message.file.is_none();
+        is_told_here.then(|| late_prefix(self.language, now().saturating_sub(row.queued))).flatten()
     }
+}
+
+/// What a message says first that waited for so many milliseconds, if that was long.
+pub(crate) fn late_prefix(language: Language, waited: u64) -> Option<String> {
+    (waited >= LATE_MS).then(|| language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
 }
 
 /// The milliseconds of a time.
@@ -243,7 +247,7 @@ fn after(wait: Duration) -> u64 {
 
 /// The parts of a message, each under a key of its own; the last has that of the message. A text that is too long for a chat is a file, with its
 /// beginning before it.
-fn divided(message: Outgoing, language: Language) -> Vec<Outgoing> {
+fn divide(message: Outgoing, language: Language) -> Vec<Outgoing> {
     let Some(provider) = Provider::named(&message.place.provider).filter(|_| message.file.is_none()) else { return vec![message] };
     let limit = provider.part() - MARK_ROOM;
     let length = message.text.chars().count();

@@ -103,7 +103,7 @@ async fn an_attempt_that_may_have_arrived_is_marked() {
     let paused = ChannelError::new("paused", "later").after(Duration::from_millis(20)).reaching(Reach::Unsent);
     let (_folder, sent, queue) = sent(vec![paused.clone(), cut(), cut(), cut(), paused], &[("a", "one")]).await;
     assert_eq!(sent, ["(again) one"]);
-    let row = queue.posted("aone").await.expect("a row").expect("there");
+    let row = queue.row_by_key("aone").await.expect("a row").expect("there");
     assert_eq!((row.attempts, &*row.message.text), (2, "(again) one"));
 }
 
@@ -112,7 +112,7 @@ async fn an_attempt_that_may_have_arrived_is_marked() {
 async fn what_passes_is_tried_again_at_once() {
     let (_folder, sent, queue) = sent(vec![ChannelError::new("http-503", "later"); 2], &[("a", "one")]).await;
     assert_eq!(sent, ["one"]);
-    assert_eq!(queue.posted("aone").await.expect("a row").expect("there").attempts, 1);
+    assert_eq!(queue.row_by_key("aone").await.expect("a row").expect("there").attempts, 1);
 }
 
 // orchestrator 7.1: put back with a delay, in order; 7.2: what comes behind waits
@@ -122,7 +122,7 @@ async fn what_fails_longer_is_put_back() {
     let (_folder, sent, queue) = sent(vec![ChannelError::new("http-503", "later"); 3], &[("a", "one"), ("a", "two")]).await;
     assert_eq!(sent, ["one", "two"]);
     assert!(began.elapsed() >= Duration::from_millis(700), "{:?}", began.elapsed());
-    assert_eq!(queue.posted("aone").await.expect("a row").expect("there").attempts, 2);
+    assert_eq!(queue.row_by_key("aone").await.expect("a row").expect("there").attempts, 2);
 }
 
 // orchestrator 7.1: what the provider asks for is waited for, without attempts in between
@@ -190,7 +190,7 @@ async fn answers_outlive_an_outage() {
     for (key, text) in [("1", "one"), ("2", "two")] {
         queue.post(Outgoing::new(ChatPlace::new("fake", "a"), text, key), begun).await.expect("posted");
     }
-    let has_failed = async |queue: &Queue| queue.posted("1").await.expect("asked").expect("there").attempts >= 3;
+    let has_failed = async |queue: &Queue| queue.row_by_key("1").await.expect("asked").expect("there").attempts >= 3;
     let outage = async {
         until(&queue, has_failed).await;
         assert!(queue.in_state(RowState::Dead).await.expect("rows").is_empty());
@@ -208,7 +208,7 @@ async fn only_a_question_waits_for_ever() {
     for (chat, key) in [("a", "said"), ("b", "ask:7")] {
         outbox.post(Outgoing::new(ChatPlace::new("fake", chat), key, key)).await.expect("posted");
     }
-    let is_tried = async |queue: &Queue| queue.posted("ask:7").await.expect("asked").expect("there").attempts >= 2;
+    let is_tried = async |queue: &Queue| queue.row_by_key("ask:7").await.expect("asked").expect("there").attempts >= 2;
     let outage = async {
         until(&queue, is_tried).await;
         let dead: Vec<String> = queue.in_state(RowState::Dead).await.expect("rows").into_iter().map(|row| row.message.key).collect();
@@ -225,7 +225,7 @@ async fn only_a_question_waits_for_ever() {
 async fn what_waits_for_a_channel_that_is_back_waits_no_longer() {
     let (_folder, queue, ..) = failing(ChannelError::new("http-503", "away"), Duration::ZERO);
     let n = queue.post(Outgoing::new(ChatPlace::new("fake", "a"), "one", "1"), 1).await.expect("posted");
-    queue.unsent(n, "http-503", "away", Some(u64::MAX / 4)).await.expect("noted");
+    queue.note_unsent(n, "http-503", "away", Some(u64::MAX / 4)).await.expect("noted");
     queue.hurry("other", 10).await.expect("hurried");
     assert!(queue.sendable(10).await.expect("rows").is_empty());
     queue.hurry("fake", 10).await.expect("hurried");

@@ -235,7 +235,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn taken(&self) -> Result<Vec<InboundRow>, QueueError> {
+    pub async fn taken_rows(&self) -> Result<Vec<InboundRow>, QueueError> {
         self.run(|tables| rows(tables, "where state = 'taken' order by n", [])).await
     }
 

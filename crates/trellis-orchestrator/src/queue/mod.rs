@@ -179,7 +179,7 @@ impl Queue {
         // A file that cannot be made is refused by SQLite, with its reason.
         drop(make_private(file));
         let mut connection = Connection::open(file).map_err(fails)?;
-        let found = made(&mut connection).map_err(fails)?;
+        let found = make_tables(&mut connection).map_err(fails)?;
         if found > VERSION {
             return Err(QueueError::Newer { file: file.display().to_string(), found });
         }
@@ -244,7 +244,7 @@ fn make_private(file: &Path) -> std::io::Result<()> {
 }
 
 /// Creates missing tables, and returns the version of the existing ones.
-fn made(connection: &mut Connection) -> rusqlite::Result<i64> {
+fn make_tables(connection: &mut Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // A channel does not deliver messages again once it was told that they are stored.

@@ -190,7 +190,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn sent(&self, n: i64, receipt: &str, now: u64) -> Result<(), QueueError> {
+    pub async fn note_sent(&self, n: i64, receipt: &str, now: u64) -> Result<(), QueueError> {
         let receipt = receipt.to_owned();
         let command = "update outbox set state = 'sent', receipt = ?2, sent = ?3, code = null, error = null where n = ?1";
         self.run(move |tables| tables.execute(command, (n, receipt, signed(now))).map(drop)).await?;
@@ -202,7 +202,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn unsent(&self, n: i64, code: &str, why: &str, due: Option<u64>) -> Result<(), QueueError> {
+    pub async fn note_unsent(&self, n: i64, code: &str, why: &str, due: Option<u64>) -> Result<(), QueueError> {
         let (code, why) = (code.to_owned(), why.to_owned());
         let state = if due.is_some() { RowState::Queued } else { RowState::Dead }.as_str();
         let command = "update outbox set state = ?2, code = ?3, error = ?4, due = coalesce(?5, due) where n = ?1";
@@ -262,7 +262,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn posted(&self, key: &str) -> Result<Option<OutboxRow>, QueueError> {
+    pub async fn row_by_key(&self, key: &str) -> Result<Option<OutboxRow>, QueueError> {
         let key = key.to_owned();
         let query = format!("select {OUTBOX_COLUMNS} from outbox where key = ?1");
         self.run(move |tables| tables.query_row(&query, [key], row).optional()).await

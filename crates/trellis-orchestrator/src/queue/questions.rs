@@ -35,6 +35,14 @@ pub struct WaitingCall {
     pub is_escalated: bool,
 }
 
+impl WaitingCall {
+    /// Returns the time at which the call runs no more if it waits for so long, both in milliseconds; `None` while its time has not begun.
+    pub fn end(&self, patience: u64, now: u64) -> Option<u64> {
+        // Where the clock was set back, it waits no longer than that takes.
+        self.arrived.map(|arrived| arrived.min(now).saturating_add(patience))
+    }
+}
+
 /// The messages that ask about a call: `ask:CALL`, `ask:CALL:again-N` where it is asked again, and `up:CALL:N` to those who may decide.
 const ASKS: &str = "(outbox.key = 'ask:' || questions.call or outbox.key like 'ask:' || questions.call || ':again-%'
                      or outbox.key like 'up:' || questions.call || ':%')";
@@ -149,11 +157,11 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn awaited(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
+    pub async fn awaited_messages(&self, provider: &str) -> Result<Vec<(ChatPlace, String)>, QueueError> {
         let provider = provider.to_owned();
         let query = format!(
-            "select questions.provider, questions.chat, questions.thread, outbox.receipt from questions join outbox on {ASKS}
-             where questions.provider = ?1 and outbox.state = 'sent' and outbox.receipt != '' order by outbox.n desc limit ?2"
+            "select outbox.provider, outbox.chat, outbox.thread, outbox.receipt from questions join outbox on {ASKS}
+             where outbox.provider = ?1 and outbox.state = 'sent' and outbox.receipt != '' order by outbox.n desc limit ?2"
         );
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(&query)?;
@@ -193,7 +201,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue fails.
-    pub async fn asked_again(&self, call: &str) -> Result<(), QueueError> {
+    pub async fn note_asking_again(&self, call: &str) -> Result<(), QueueError> {
         let call = call.to_owned();
         self.run(move |tables| tables.execute("update questions set due = null where call = ?1", [call]).map(drop)).await
     }

@@ -59,7 +59,7 @@ async fn a_message_belongs_to_one_session() {
     queue.take(vec![n], "chat-a", None).await.expect("taken");
     queue.take(vec![n], "chat-b", None).await.expect("no harm");
     assert!(queue.waiting().await.expect("rows").is_empty());
-    assert_eq!(queue.taken().await.expect("rows")[0].run.as_deref(), Some("chat-a"));
+    assert_eq!(queue.taken_rows().await.expect("rows")[0].run.as_deref(), Some("chat-a"));
     // orchestrator 2.2: one that came too late for its question waits again, and is known as such
     queue.release(vec![n]).await.expect("released");
     queue.take(vec![n], "chat-a", Some(7)).await.expect("taken");
@@ -164,14 +164,14 @@ async fn the_outbox_keeps_the_order_of_each_chat() {
     assert_eq!(keys(10).await, ["a", "c"]);
     queue.begin_sending(first).await.expect("begun");
     assert_eq!(keys(10).await, ["c"]);
-    queue.unsent(first, "http-503", "later", Some(100)).await.expect("put back");
+    queue.note_unsent(first, "http-503", "later", Some(100)).await.expect("put back");
     assert_eq!(keys(10).await, ["c"], "what comes behind a row that waits, waits");
     assert_eq!(queue.next_due().await.expect("a time"), Some(4), "nor is it looked at before");
     assert_eq!(keys(100).await, ["a", "c"]);
-    queue.sent(first, "ts", 101).await.expect("sent");
+    queue.note_sent(first, "ts", 101).await.expect("sent");
     assert_eq!(keys(100).await, ["b", "c"]);
     assert!(!queue.is_flushed().await.expect("asked"));
-    let row = queue.posted("a").await.expect("a row").expect("it is there");
+    let row = queue.row_by_key("a").await.expect("a row").expect("it is there");
     assert_eq!((row.state, row.attempts, row.error), (RowState::Sent, 1, None));
     assert_eq!(queue.forget_sent(102 + 7 * 24 * 3_600_000).await.expect("forgotten"), 1);
 }
@@ -214,7 +214,7 @@ async fn a_question_is_seen_when_all_of_it_is_sent() {
     for n in &rows[..2] {
         queue.begin_sending(*n).await.expect("begun");
         seen.push(queue.question("ask:c1").await.expect("asked"));
-        queue.sent(*n, "ts", 11).await.expect("sent");
+        queue.note_sent(*n, "ts", 11).await.expect("sent");
         seen.push(queue.question("ask:c1").await.expect("asked"));
         queue.store("slack", vec![incoming(&format!("yes-{n}"), "yes", 20)], None, 20).await.expect("stored");
     }
@@ -225,7 +225,7 @@ async fn a_question_is_seen_when_all_of_it_is_sent() {
         QuestionState::Seen { heard: 2, receipt: "ts".into() },
     ];
     assert_eq!(seen, expected);
-    queue.unsent(rows[0], "blocked", "no", None).await.expect("noted");
+    queue.note_unsent(rows[0], "blocked", "no", None).await.expect("noted");
     assert_eq!(queue.question("ask:c1").await.expect("asked"), QuestionState::Unseen);
 }
 
@@ -253,7 +253,7 @@ async fn what_cannot_be_sent_is_dead_with_its_reason() {
     let (_folder, queue) = open();
     let n = queue.post(outgoing("C1", "hello"), 1).await.expect("posted");
     queue.begin_sending(n).await.expect("begun");
-    queue.unsent(n, "channel_not_found", "no such chat", None).await.expect("noted");
+    queue.note_unsent(n, "channel_not_found", "no such chat", None).await.expect("noted");
     let dead = queue.in_state(RowState::Dead).await.expect("rows");
     assert_eq!(dead[0].error, Some(("channel_not_found".to_owned(), "no such chat".to_owned())));
     assert!(queue.is_flushed().await.expect("asked"));
@@ -295,12 +295,12 @@ async fn a_call_waits_from_its_question_on() {
     let (early, late) = (since + 1_000, since + 3_600_000);
     let part = queue.post(outgoing("C1", "ask:c1:1"), early).await.expect("posted");
     let last = queue.post(outgoing("C1", "ask:c1"), early).await.expect("posted");
-    queue.sent(part, "1", early).await.expect("noted");
-    queue.unsent(last, "http-503", "unavailable", Some(early)).await.expect("noted");
+    queue.note_sent(part, "1", early).await.expect("noted");
+    queue.note_unsent(last, "http-503", "unavailable", Some(early)).await.expect("noted");
     assert_eq!((waiting().await.since, waiting().await.arrived), (since, None));
-    queue.sent(last, "2", late).await.expect("noted");
+    queue.note_sent(last, "2", late).await.expect("noted");
     assert_eq!(waiting().await.arrived, Some(late));
-    queue.unsent(last, "blocked", "blocked", None).await.expect("noted");
+    queue.note_unsent(last, "blocked", "blocked", None).await.expect("noted");
     assert_eq!(waiting().await.arrived, Some(early));
 }
 
@@ -321,4 +321,15 @@ async fn those_who_were_asked_elsewhere_are_known() {
     assert_eq!(over(&["c1", "c2"]).await, [""; 0]);
     assert_eq!(over(&["c2"]).await, ["c1 U1", "c1 U2"]);
     assert_eq!(over(&[]).await, ["c1 U1", "c1 U2"]);
+}
+
+// orchestrator 3.5: reactions are looked for where the question stands, also beside the chat of its call
+#[tokio::test]
+async fn reactions_are_looked_for_where_somebody_was_asked() {
+    let (_folder, queue) = open();
+    queue.hold("run", &ChatPlace::new("telegram", "7"), vec!["c1".to_owned()]).await.expect("held");
+    let row = queue.post(outgoing("U1", "up:c1:1:1"), 1).await.expect("posted");
+    queue.note_sent(row, "ts", 2).await.expect("noted");
+    assert_eq!(queue.awaited_messages("slack").await.expect("asked"), [(ChatPlace::new("slack", "U1"), "ts".to_owned())]);
+    assert_eq!(queue.awaited_messages("telegram").await.expect("asked"), []);
 }

@@ -110,7 +110,7 @@ impl CronExpression {
 }
 
 /// The five fields of a text, each within its bounds: a number beyond them becomes the bound, an unreadable or missing field becomes `*`.
-pub(super) fn clamped(text: &str) -> [String; 5] {
+pub(super) fn clamp_fields(text: &str) -> [String; 5] {
     const FIELDS: [(u64, u64, &[&str]); 5] = [(0, 59, &[]), (0, 23, &[]), (1, 31, &[]), (1, 12, &MONTHS), (0, 7, &WEEKDAYS)];
     let written: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let mut fields = FIELDS.iter().enumerate().map(|(at, (least, most, names))| match written.get(at) {

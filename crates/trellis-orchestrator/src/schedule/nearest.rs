@@ -3,7 +3,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::diagnostic::nearest;
 
-use super::{CronExpression, MIN_INTERVAL, Schedule, cron::clamped, zone};
+use super::{CronExpression, MIN_INTERVAL, Schedule, cron::clamp_fields, zone};
 
 /// Runs that are shown.
 const SHOWN: usize = 5;
@@ -57,7 +57,7 @@ fn nearest_zone(name: &str) -> Option<String> {
 
 /// An expression near to a text that fires: its fields within their bounds, its day one that the month has.
 fn nearest_expression(text: &str, now: Timestamp, zone: &TimeZone) -> Option<String> {
-    let mut fields = clamped(text);
+    let mut fields = clamp_fields(text);
     for _ in 0..31 {
         let expression = fields.join(" ");
         if CronExpression::parse(&expression).ok()?.next(now, zone).is_some() {

@@ -60,7 +60,7 @@ impl Jobs {
     /// The file cannot be read, or a newer program wrote it.
     pub fn open(file: &Path) -> Result<(Self, Option<String>), JobsError> {
         let (contents, mut warning) = read_object::<ReadContents>(file, SCHEDULES_VERSION)?;
-        let (jobs, lost) = MaybeRead::parted(contents.jobs);
+        let (jobs, lost) = MaybeRead::part(contents.jobs);
         if lost > 0 {
             warning = Some(copy_corrupt(file, lost)?);
         }
@@ -151,7 +151,7 @@ impl Jobs {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn happened(&self, id: &str, now: Timestamp) -> Result<(), JobsError> {
+    pub fn note_run(&self, id: &str, now: Timestamp) -> Result<(), JobsError> {
         let done = self.update(id, |job| {
             job.runs += 1;
             job.last_status = Some("fired".to_owned());
@@ -166,7 +166,7 @@ impl Jobs {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn ended(&self, message: &str, status: &str) -> Result<(), JobsError> {
+    pub fn note_end(&self, message: &str, status: &str) -> Result<(), JobsError> {
         let Some(id) = message.strip_prefix("cron-").and_then(|rest| rest.rsplit_once('-')).map(|(id, _)| id) else { return Ok(()) };
         let note = |job: &mut Job| {
             job.last_status = Some(status.to_owned());

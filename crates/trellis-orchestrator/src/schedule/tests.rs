@@ -136,7 +136,7 @@ fn what_was_missed_comes_once() {
     let at = moment("2026-11-23T01:00:00Z").as_millisecond();
     assert_eq!(ids, [format!("cron-a-{at}"), format!("cron-b-{at}")]);
     for (job, _) in due {
-        jobs.happened(&job.id, now).expect("noted");
+        jobs.note_run(&job.id, now).expect("noted");
     }
     let left: Vec<(String, u64)> = jobs.list().into_iter().map(|job| (job.id, job.runs)).collect();
     assert_eq!(left, [("b".to_owned(), 1), ("c".to_owned(), 0)]);
@@ -179,8 +179,8 @@ fn the_file_has_the_fields_of_the_contract() {
     for (id, when) in [("a", "at 2026-11-24T01:00:00Z"), ("b", "every 90m"), ("c", "cron 0 9 * * 1-5")] {
         jobs.add(job(id, when, start, "2026-11-24T01:00:00Z")).expect("added");
     }
-    jobs.happened("b", moment("2026-11-24T01:00:00Z")).expect("noted");
-    jobs.ended("cron-b-1795482000000", "completed").expect("noted");
+    jobs.note_run("b", moment("2026-11-24T01:00:00Z")).expect("noted");
+    jobs.note_end("cron-b-1795482000000", "completed").expect("noted");
     let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).expect("read")).expect("JSON");
     let [a, b, c] = [0, 1, 2].map(|at| &json["jobs"][at]);
     assert_eq!(

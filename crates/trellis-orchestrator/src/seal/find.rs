@@ -30,7 +30,7 @@ pub struct Finding {
 /// ```
 pub fn find(text: &str, before: Option<&str>) -> Vec<Finding> {
     let references: Vec<Range<usize>> = references(text).map(|(place, _)| place).collect();
-    let expected = before.and_then(|before| PATTERNS.expected(text, before));
+    let expected = before.and_then(|before| PATTERNS.announced_value(text, before));
     // What is declared secret is a secret whole; other findings in the same place are part of it.
     let found = PATTERNS.find(text).chain(numbers::numbers(text)).chain(entropy(text)).chain(expected);
     let mut found: Vec<(usize, Finding)> = found.map(|(kind, range)| Finding { kind, range }).enumerate().collect();

@@ -129,10 +129,18 @@ impl Patterns {
     }
 
     /// The value of a message whose predecessor announced it.
-    pub(super) fn expected(&self, text: &str, before: &str) -> Option<(SecretKind, Range<usize>)> {
-        let captures = self.announced.get().captures(before.trim_end())?;
-        let is_password = self.announces_password.get().is_match(captures.get(0)?.as_str());
+    pub(super) fn announced_value(&self, text: &str, before: &str) -> Option<(SecretKind, Range<usize>)> {
+        let announcement = self.announced.get().find(before.trim_end())?.as_str();
+        let is_password = self.announces_password.get().is_match(announcement);
         let kind = if is_password { SecretKind::Password } else { SecretKind::Secret };
+        // Several words are a value as they would be in one message.
+        let start = announcement.len() + 1;
+        let joined = format!("{announcement} {text}");
+        let values = self.find(&joined).map(|(_, range)| range);
+        let phrase = values.filter(|range| range.start >= start).find(|range| joined[range.clone()].contains(' '));
+        if let Some(phrase) = phrase {
+            return Some((kind, phrase.start - start..phrase.end - start));
+        }
         let word = text.split_whitespace().next()?;
         let is_alone = text.trim() == word;
         let start = text.find(word)?;
@@ -174,7 +182,7 @@ impl Pattern {
                 let captures = self.regex.get().captures_at(&text[..found.end()], found.start())?;
                 let (whole, range) = (found.range(), value(&captures)?);
                 let is_form = self.likeness == Likeness::Form;
-                let inner = if is_form { unquoted(text, range) } else { value_in(text, range) };
+                let inner = if is_form { unquote(text, range) } else { value_in(text, range) };
                 let is_spared = ["more", "gap"].iter().filter_map(|name| captures.name(name)).any(|end| PATTERNS.spares_end(end.as_str()))
                     || self.unless.as_ref().is_some_and(|unless| unless.get().is_match(found.as_str()));
                 let is_secret = !is_spared && (is_form || is_value(text, &inner, self.kind, self.likeness));
@@ -203,7 +211,7 @@ fn value(captures: &Captures<'_>) -> Option<Range<usize>> {
 }
 
 /// A range without the quotes around it.
-fn unquoted(text: &str, range: Range<usize>) -> Range<usize> {
+fn unquote(text: &str, range: Range<usize>) -> Range<usize> {
     let value = &text[range.clone()];
     let is_quoted = value.len() > 2 && ['"', '\''].iter().any(|quote| value.starts_with(*quote) && value.ends_with(*quote));
     if is_quoted { range.start + 1..range.end - 1 } else { range }

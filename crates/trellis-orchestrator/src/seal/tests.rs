@@ -7,9 +7,9 @@ use super::*;
 
 const CORPUS: &str = concat!(include_str!("corpus.tsv"), include_str!("kinds.tsv"));
 /// Lines of the corpus with a secret.
-const WITH: usize = 389;
+const WITH: usize = 444;
 /// Lines without one.
-const WITHOUT: usize = 426;
+const WITHOUT: usize = 495;
 
 /// The lines of the corpus: kind (`-` for none), text and value.
 fn corpus() -> Vec<(&'static str, String, String)> {
@@ -146,6 +146,20 @@ fn a_password_that_was_announced_is_sealed() {
     for before in ["my password is", "the wifi password is:", "비밀번호는", "비번은요? 제 비밀번호는"] {
         let sealed = sealer.seal("terminal", "terminal", "hunter2", Some(before));
         assert!(sealed.starts_with("{{secret:inbound.terminal.") && sealed.contains(".password."), "{before}: {sealed}");
+    }
+    for (before, text) in [
+        ("мой пароль:", "серая сова 77"),
+        ("das Passwort lautet", "graue Eule 77"),
+        ("salasana on", "harmaa pöllö 77"),
+        ("lösenordet är", "grå uggla 77"),
+        ("비밀번호는", "회색 올빼미 77"),
+        ("my password is", "hunter2 tree 77"),
+    ] {
+        let sealed = sealer.seal("terminal", "terminal", text, Some(before));
+        assert!(sealed.starts_with("{{secret:inbound.terminal.") && sealed.ends_with("}}"), "{before}: {sealed}");
+    }
+    for (before, text) in [("Passwort:", "siehe Seite 12"), ("мой пароль", "от комнаты 12")] {
+        assert_eq!(sealer.seal("terminal", "terminal", text, Some(before)), text, "{before}");
     }
     for (before, text) in [("hello", "hunter2"), ("my password is", "wrong"), ("I lost it", "hunter2"), ("what is a password?", "hunter2")]
     {

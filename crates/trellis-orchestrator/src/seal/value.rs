@@ -135,7 +135,7 @@ pub(super) fn is_value(text: &str, range: &Range<usize>, kind: SecretKind, liken
         return false;
     }
     if value.contains(char::is_whitespace) {
-        return is_phrase_in_quotes(value, likeness);
+        return is_phrase(value, likeness);
     }
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let signs = value.chars().filter(|char| char.is_ascii_punctuation() && !matches!(char, '-' | '_' | '\'' | '.' | ',' | '/')).count();
@@ -172,11 +172,11 @@ fn ends_line(text: &str, range: &Range<usize>) -> bool {
     !rest.trim_start_matches(CLOSING).trim_start().starts_with(char::is_alphabetic) || !rest.starts_with(char::is_whitespace)
 }
 
-/// Returns whether a text with blanks can be a value: it stands in quotes, and is no sentence about one.
-fn is_phrase_in_quotes(value: &str, likeness: Likeness) -> bool {
+/// Returns whether a text with blanks can be a value: it is no sentence about one.
+fn is_phrase(value: &str, likeness: Likeness) -> bool {
     let words: Vec<String> = value.split_whitespace().map(str::to_lowercase).collect();
     let is_about = |word: &String| SENTENCE.contains(&&**word) || PATTERNS.is_about_passwords(word);
-    let has_digit = value.chars().any(|char| char.is_ascii_digit());
+    let has_digit = value.chars().any(char::is_numeric);
     let is_like = match likeness {
         Likeness::Form => true,
         Likeness::Sign | Likeness::Words => has_digit || words.len() >= 3,

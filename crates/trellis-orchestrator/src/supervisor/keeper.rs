@@ -83,7 +83,7 @@ pub(super) async fn keep(
             }
             Next::Rest => match keeper.orders.recv().await {
                 None => return,
-                Some(order) => keeper.rested(order),
+                Some(order) => keeper.carry_out(order),
             },
             Next::Wait(wait) => tokio::select! {
                 () = tokio::time::sleep(wait) => {
@@ -92,7 +92,7 @@ pub(super) async fn keep(
                 }
                 order = keeper.orders.recv() => match order {
                     None => return,
-                    Some(order) => keeper.rested(order),
+                    Some(order) => keeper.carry_out(order),
                 }
             },
         };
@@ -110,7 +110,7 @@ impl Keeper {
             return end;
         }
         self.enter(DaemonState::Running, None);
-        self.started();
+        self.tell_starter();
         let running = Arc::clone(&self.daemon);
         self.until_over(OwnedTask(tokio::spawn(async move { running.run().await })), true).await
     }
@@ -197,16 +197,16 @@ impl Keeper {
             End::Failed(error) => {
                 let next = self.restarts.next(Instant::now(), ran, error.is_outside);
                 self.enter(if next.is_some() { DaemonState::Waiting } else { DaemonState::Down }, Some(error.to_string()));
-                self.started();
+                self.tell_starter();
                 return next.map_or(Next::Rest, Next::Wait);
             }
         }
-        self.started();
+        self.tell_starter();
         Next::Rest
     }
 
     /// Carries out an order for a service that does not run.
-    fn rested(&mut self, order: Order) -> Next {
+    fn carry_out(&mut self, order: Order) -> Next {
         match order {
             Order::Start(done) | Order::Restart(done) => {
                 self.starter = Some(done);
@@ -222,7 +222,7 @@ impl Keeper {
     }
 
     /// Tells the waiting starter that the start is over, whatever its result.
-    fn started(&mut self) {
+    fn tell_starter(&mut self) {
         self.starter.take().map(|starter| starter.send(()));
     }
 

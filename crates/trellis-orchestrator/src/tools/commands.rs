@@ -9,7 +9,9 @@ use trellis_host::{
     sessions::{Stop, Turn},
 };
 
-use super::{Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, stored, talk::newest_range, text, typed::Typed};
+use super::{
+    Hands, Returned, consolidate::begin, function, run_blocking, schedules::cron, store_error, talk::newest_range, text, typed::Typed,
+};
 use crate::{
     approvals::short_id,
     channel::Rendering,
@@ -21,7 +23,7 @@ use crate::{
 /// Messages that `/sessions` shows by default.
 const DEFAULT_SESSIONS_SHOWN: usize = 10;
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = command(bindings, hands, "command.help", help);
     let bindings = command(bindings, hands, "command.status", status);
     let bindings = command(bindings, hands, "command.stop", stop);
@@ -70,7 +72,7 @@ impl Hands {
     /// The running conversations of a chat, with their state.
     async fn runs(&self, place: &ChatPlace) -> Result<Vec<ChatRun>, ToolError> {
         let sessions = self.live()?;
-        let rows = self.queue.taken().await.map_err(stored)?;
+        let rows = self.queue.taken_rows().await.map_err(store_error)?;
         let mut runs: Vec<ChatRun> = Vec::new();
         for row in rows.into_iter().filter(|row| row.message.place == *place && !matches!(row.kind(), Kind::Command(_))) {
             let Some(id) = row.run.as_deref().map(SessionId::new).filter(|id| runs.iter().all(|run| run.id != *id)) else { continue };
@@ -152,7 +154,7 @@ async fn render(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     match typed.args()[..] {
         [mode] if Rendering::named(mode).is_some() => {
             let ChatPlace { provider, chat, .. } = &typed.place;
-            hands.queue.set(provider, chat, "render", mode).await.map_err(stored)?;
+            hands.queue.set(provider, chat, "render", mode).await.map_err(store_error)?;
             Ok(language.fill("render_set", &[("mode", mode)]))
         }
         _ => Ok(language.text("render_usage").to_owned()),
@@ -169,7 +171,7 @@ async fn sessions(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> 
     let Some((from, to)) = range else {
         return Ok(language.text("sessions_usage").to_owned());
     };
-    let said = run_blocking(move || hands.history.range(&typed.place, from, to).map_err(stored)).await?;
+    let said = run_blocking(move || hands.history.range(&typed.place, from, to).map_err(store_error)).await?;
     if said.is_empty() {
         return Ok(language.text("sessions_empty").to_owned());
     }
@@ -185,12 +187,12 @@ async fn memory(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let language = hands.settings.language;
     let shown = move |text: String| if text.trim().is_empty() { language.text("memory_empty").to_owned() } else { text };
     match typed.args()[..] {
-        [] => run_blocking(move || hands.memory.long().map(shown).map_err(stored)).await,
+        [] => run_blocking(move || hands.memory.long().map(shown).map_err(store_error)).await,
         ["consolidate"] => begin(hands, typed).await,
-        ["today"] => run_blocking(move || hands.memory.day(Zoned::now().date()).map(shown).map_err(stored)).await,
+        ["today"] => run_blocking(move || hands.memory.day(Zoned::now().date()).map(shown).map_err(store_error)).await,
         ["search", ..] if typed.args.len() > 1 => {
             let query = typed.args[1..].join(" ");
-            let found = run_blocking(move || hands.memory.search(&query).map_err(stored)).await?;
+            let found = run_blocking(move || hands.memory.search(&query).map_err(store_error)).await?;
             let lines: Vec<String> = found.iter().map(|(file, line)| format!("- `{file}` {line}")).collect();
             Ok(match lines.len() {
                 0 => language.text("memory_none").to_owned(),
@@ -210,7 +212,7 @@ async fn secret(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
         let vault = &hands.vault;
         Ok(match words[..] {
             ["ls"] => {
-                let entries = vault.list().map_err(stored)?;
+                let entries = vault.list().map_err(store_error)?;
                 let lines: Vec<String> = entries.iter().map(|entry| format!("- `{}` {}", entry.name, day(entry.set))).collect();
                 match lines.len() {
                     0 => language.text("secret_empty").to_owned(),
@@ -222,10 +224,10 @@ async fn secret(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
                 let Some(value) = references(reference).first().and_then(|key| vault.get(key).ok().flatten()) else {
                     return Ok(language.fill("secret_resolution_required", &[("names", reference)]));
                 };
-                vault.set(name, value.as_str()).map_err(stored)?;
+                vault.set(name, value.as_str()).map_err(store_error)?;
                 named("secret_set", name)
             }
-            ["rm", name] => match vault.remove(name).map_err(stored)? {
+            ["rm", name] => match vault.remove(name).map_err(store_error)? {
                 true => named("secret_removed", name),
                 false => named("secret_unknown", name),
             },
@@ -254,17 +256,17 @@ impl Hands {
         let (hands, place, text) = (Arc::clone(&self), place.clone(), text.to_owned());
         let made = run_blocking(move || {
             let sealed = hands.sealer.seal(&place.provider, &place.chat, &text, None);
-            hands.memory.line(&sealed, &Zoned::now()).map_err(stored)
+            hands.memory.line(&sealed, &Zoned::now()).map_err(store_error)
         });
-        let line = self.queue.note(key, made.await?, now()).await.map_err(stored)?;
+        let line = self.queue.note(key, made.await?, now()).await.map_err(store_error)?;
         let memory = self.memory.clone();
-        run_blocking(move || memory.write(&line).map_err(stored)).await
+        run_blocking(move || memory.write(&line).map_err(store_error)).await
     }
 }
 
 async fn recall(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
     run_blocking(move || {
-        let found = hands.memory.search(text(&args, "query")).map_err(stored)?;
+        let found = hands.memory.search(text(&args, "query")).map_err(store_error)?;
         let hits = found.into_iter().map(|(file, line)| Value::map([("file", Value::text(file)), ("line", Value::text(line))]));
         Ok(Value::map([("lines", Value::list(hits))]))
     })

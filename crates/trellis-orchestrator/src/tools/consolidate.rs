@@ -6,14 +6,14 @@ use jiff::{Timestamp, Zoned};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
+use super::{Hands, Returned, function, run_blocking, store_error, text, typed::Typed};
 use crate::{
     message::{Work, now},
     seal::sha256,
     workspace::{ConsolidationError, OldDays},
 };
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = function(bindings, hands, "memory.old", async |hands: Arc<Hands>, _: CallContext, _: Mapping| {
         run_blocking(move || {
             let old = hands.old_days()?;
@@ -48,7 +48,7 @@ impl Hands {
     fn old_days(&self) -> Result<OldDays, ToolError> {
         // Half of the model's context is for the existing memory.
         let bytes = self.settings.context_tokens.saturating_mul(3) / 2;
-        self.memory.old_days(Zoned::now().date(), bytes).map_err(stored)
+        self.memory.old_days(Zoned::now().date(), bytes).map_err(store_error)
     }
 
     /// Returns the old days, or an error if they changed since they were read, so that no note is lost.
@@ -60,7 +60,7 @@ impl Hands {
 
 fn refused(error: ConsolidationError) -> ToolError {
     match error {
-        ConsolidationError::Io(error) => stored(error),
+        ConsolidationError::Io(error) => store_error(error),
         ConsolidationError::Changed => ToolError::coded("changed", error.to_string()).finally(),
         other => ToolError::coded("not-replaced", other.to_string()).finally(),
     }
@@ -70,7 +70,7 @@ fn refused(error: ConsolidationError) -> ToolError {
 pub(super) async fn begin(hands: Arc<Hands>, typed: Typed) -> Result<String, ToolError> {
     let context = Mapping::from_iter([("tell", Value::Bool(true))]);
     let message = Work::Consolidate.message(&sha256(&typed.key)[..16], typed.place, context, now());
-    let is_begun = hands.queue.store_work(message, 1, now()).await.map_err(stored)?;
+    let is_begun = hands.queue.store_work(message, 1, now()).await.map_err(store_error)?;
     hands.wake.notify_one();
     Ok(hands.settings.language.text(if is_begun { "consolidate_begun" } else { "consolidate_busy" }).to_owned())
 }

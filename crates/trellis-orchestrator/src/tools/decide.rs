@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use trellis_core::{Mapping, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, run_blocking, stored, text};
+use super::{Hands, Returned, function, run_blocking, store_error, text};
 use crate::decisions::{DecisionScope, NewDecision};
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "decisions.add", add)
 }
 
@@ -20,7 +20,7 @@ async fn add(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
         let scope = if text(&args, "scope") == "global" { DecisionScope::Global } else { DecisionScope::Chat };
         let why = Some(sealed("why")).filter(|why| !why.trim().is_empty());
         let new = NewDecision { key: sealed("key"), value: sealed("value"), why, scope };
-        let decision = hands.decisions.add(new, &place, &context.idempotency_key.to_string(), Timestamp::now()).map_err(stored)?;
+        let decision = hands.decisions.add(new, &place, &context.idempotency_key.to_string(), Timestamp::now()).map_err(store_error)?;
         Ok(Value::map([("id", Value::text(decision.id)), ("count", Value::Int(i64::try_from(decision.count).unwrap_or(i64::MAX)))]))
     })
     .await

@@ -17,7 +17,7 @@ pub(super) const MAX_RESULT: usize = 64 << 10;
 /// Bytes of a line that a search shows.
 const MAX_FOUND_LINE: usize = 500;
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = operation(bindings, hands, "file.list", |call| list(&call.read_from()?));
     let bindings = operation(bindings, hands, "file.read", |call| {
         let (folder, path) = call.read_from()?;
@@ -29,7 +29,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     });
     let bindings = operation(bindings, hands, "file.search", search);
     let bindings = operation(bindings, hands, "file.write", |call| {
-        call.folder()?.write(call.text("path"), &call.hands.filled(call.place, "file", call.text("text"))?)
+        call.folder()?.write(call.text("path"), &call.hands.fill_references(call.place, "file", call.text("text"))?)
     });
     let bindings = operation(bindings, hands, "file.edit", edit);
     operation(bindings, hands, "file.delete", |call| call.folder()?.delete(call.text("path")))
@@ -113,7 +113,7 @@ fn search(call: &FileCall<'_>) -> Returned {
 /// Replaces a text that occurs in the file exactly once.
 fn edit(call: &FileCall<'_>) -> Returned {
     let (folder, path) = (call.folder()?, call.text("path"));
-    let [old, new] = ["old", "new"].map(|name| call.hands.filled(call.place, "file", call.text(name)));
+    let [old, new] = ["old", "new"].map(|name| call.hands.fill_references(call.place, "file", call.text(name)));
     let (old, new) = (old?, new?);
     let whole = folder.read(path)?;
     let refused = |why: &str| ToolError::coded("no_match", format!("`{path}`: {why}")).finally();

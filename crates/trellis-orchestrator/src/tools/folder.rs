@@ -13,7 +13,7 @@ use rustix::{
 };
 use trellis_core::{ToolError, Value};
 
-use super::{Returned, stored};
+use super::{Returned, store_error};
 
 /// Bytes of a file that is read or written.
 const MAX_FILE: u64 = 1 << 20;
@@ -28,7 +28,7 @@ pub(super) struct Folder(OwnedFd);
 impl Folder {
     pub(super) fn open(path: &Path) -> Result<Self, ToolError> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        openat(CWD, path, flags, Mode::empty()).map(Self).map_err(|error| stored(format!("`{}`: {error}", path.display())))
+        openat(CWD, path, flags, Mode::empty()).map(Self).map_err(|error| store_error(format!("`{}`: {error}", path.display())))
     }
 
     /// Opens a path below it.
@@ -95,7 +95,7 @@ impl Folder {
     pub(super) fn read(&self, path: &str) -> Result<String, ToolError> {
         let mut bytes = Vec::new();
         let read = self.regular(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes);
-        read.map_err(|error| stored(format!("`{path}`: {error}")))?;
+        read.map_err(|error| store_error(format!("`{path}`: {error}")))?;
         if bytes.len() as u64 > MAX_FILE {
             return Err(ToolError::coded("too-large", format!("`{path}` has more than {MAX_FILE} bytes")).finally());
         }
@@ -108,7 +108,7 @@ impl Folder {
         }
         let (folder, name) = self.parent(path, true)?;
         let draft = format!(".{name}.new");
-        let failed = |error: io::Error| stored(format!("`{path}`: {error}"));
+        let failed = |error: io::Error| store_error(format!("`{path}`: {error}"));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&folder, &draft, flags, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?);
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());

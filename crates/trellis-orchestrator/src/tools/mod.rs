@@ -30,8 +30,11 @@ use trellis_core::{Mapping, SessionId, ToolError, Value};
 use trellis_host::{Bindings, CallContext, Sessions, secrets::Vault};
 use trellis_server::{Right, Tokens};
 
-pub(crate) use self::shell::{end_orphans, obstacle as shell_obstacle};
 pub use self::{log::HandsLog, request_file::FileRequests};
+pub(crate) use self::{
+    shell::{end_orphans, obstacle as shell_obstacle},
+    talk::away_key,
+};
 use crate::{
     channel::{ChannelTroubles, Web},
     config::Settings,
@@ -93,19 +96,19 @@ const STORE: &str = "store";
 
 /// Registers the functions.
 #[must_use]
-pub fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
-    let bindings = talk::bound(bindings, hands);
-    let bindings = commands::bound(bindings, hands);
-    let bindings = files::bound(bindings, hands);
-    let bindings = consolidate::bound(bindings, hands);
-    let bindings = decide::bound(bindings, hands);
-    let bindings = diagram::bound(bindings, hands);
-    let bindings = request_file::bound(bindings, hands);
-    let bindings = schedules::bound(bindings, hands);
-    let bindings = tasks::bound(bindings, hands);
-    let bindings = web::bound(bindings, hands);
+pub fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+    let bindings = talk::bind(bindings, hands);
+    let bindings = commands::bind(bindings, hands);
+    let bindings = files::bind(bindings, hands);
+    let bindings = consolidate::bind(bindings, hands);
+    let bindings = decide::bind(bindings, hands);
+    let bindings = diagram::bind(bindings, hands);
+    let bindings = request_file::bind(bindings, hands);
+    let bindings = schedules::bind(bindings, hands);
+    let bindings = tasks::bind(bindings, hands);
+    let bindings = web::bind(bindings, hands);
     // A custom graph may lack some of them.
-    shell::bound(bindings, hands).shared()
+    shell::bind(bindings, hands).shared()
 }
 
 impl Hands {
@@ -116,7 +119,7 @@ impl Hands {
 
     /// The message that a session began with.
     async fn first_row(&self, session: &SessionId) -> Result<InboundRow, ToolError> {
-        let row = self.queue.of_run(session.as_str()).await.map_err(stored)?;
+        let row = self.queue.of_run(session.as_str()).await.map_err(store_error)?;
         row.ok_or_else(|| ToolError::coded("not_found", format!("session `{session}` belongs to no chat")).finally())
     }
 
@@ -132,7 +135,7 @@ impl Hands {
     /// The folder of files, which is made where it is missing.
     fn files_folder(&self) -> Result<PathBuf, ToolError> {
         let folder = self.workspace.path(&self.settings.files);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(stored)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(store_error)?;
         Ok(folder)
     }
 
@@ -167,7 +170,7 @@ fn text<'a>(args: &'a Mapping, name: &str) -> &'a str {
 }
 
 /// The error of a store or a file that failed.
-fn stored(error: impl std::fmt::Display) -> ToolError {
+fn store_error(error: impl std::fmt::Display) -> ToolError {
     ToolError::coded(STORE, error.to_string())
 }
 

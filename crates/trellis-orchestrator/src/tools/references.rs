@@ -42,7 +42,7 @@ impl Hands {
     }
 
     /// A text with the values that it refers to.
-    pub(super) fn filled(&self, place: &ChatPlace, tool: &str, text: &str) -> Result<String, ToolError> {
+    pub(super) fn fill_references(&self, place: &ChatPlace, tool: &str, text: &str) -> Result<String, ToolError> {
         let values = self.values(place, tool, text)?;
         Ok(values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&reference(name), value.as_str())))
     }

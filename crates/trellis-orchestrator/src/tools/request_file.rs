@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, stored, text};
+use super::{Hands, Returned, function, store_error, text};
 use crate::{
     config::Provider,
     message::{Attachment, ChatPlace, Outgoing, now},
@@ -69,7 +69,7 @@ impl Drop for Waiting {
     }
 }
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "request_file", request)
 }
 
@@ -81,16 +81,16 @@ async fn request(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
     let call = context.idempotency_key.to_string();
     let busy = || ToolError::coded("too-many", "this chat is asked for a file already: wait until it is there").finally();
     let _waiting = hands.files.begin(&place, &call, session).ok_or_else(busy)?;
-    hands.queue.file_request(&call, session, now() + FILE_TIMEOUT_MS).await.map_err(stored)?;
+    hands.queue.file_request(&call, session, now() + FILE_TIMEOUT_MS).await.map_err(store_error)?;
     let question = hands.settings.language.fill("file_asked", &[("what", text(&args, "what"))]);
-    hands.outbox.post(Outgoing::new(place, question, format!("file:{call}"))).await.map_err(stored)?;
+    hands.outbox.post(Outgoing::new(place, question, format!("file:{call}"))).await.map_err(store_error)?;
     // A file may have come before the call was made again.
     hands.wake.notify_one();
     loop {
         let news = hands.files.news.notified();
-        let request = hands.queue.file_request(&call, session, 0).await.map_err(stored)?;
+        let request = hands.queue.file_request(&call, session, 0).await.map_err(store_error)?;
         if let Some(answer) = request.answer {
-            return brought(&hands, answer).await;
+            return take_file(&hands, answer).await;
         }
         let left = Duration::from_millis(request.until.saturating_sub(now()));
         if left.is_zero() {
@@ -101,8 +101,8 @@ async fn request(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Retu
 }
 
 /// The files of a message, and the text that came with them.
-async fn brought(hands: &Hands, answer: i64) -> Returned {
-    let row = hands.queue.message(answer).await.map_err(stored)?;
+async fn take_file(hands: &Hands, answer: i64) -> Returned {
+    let row = hands.queue.message(answer).await.map_err(store_error)?;
     let gone = || ToolError::coded("not_found", "the message with the file is gone").finally();
     let message = row.ok_or_else(gone)?.message;
     let files = message.files.iter().map(Attachment::value);

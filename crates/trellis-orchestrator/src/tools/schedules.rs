@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, run_blocking, stored, text, typed::Typed};
+use super::{Hands, Returned, function, run_blocking, store_error, text, typed::Typed};
 use crate::{
     message::{ChatPlace, now},
     schedule::{BadSchedule, Job, JobsError, MAX_JOBS, NearestSchedule, Schedule, zone},
@@ -14,7 +14,7 @@ use crate::{
     texts::Language,
 };
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "cron", plan)
 }
 
@@ -32,12 +32,12 @@ async fn plan(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returne
         let when = if is_named { when.to_owned() } else { format!("cron {when}") };
         let prompt = hands.sealer.seal(&place.provider, &place.chat, text(&args, "text"), None);
         let zone = args.get("tz").and_then(Value::as_str);
-        let bad = |bad: BadSchedule| ToolError::coded("schedule", hands.explained(&bad, &when, zone)).finally();
+        let bad = |bad: BadSchedule| ToolError::coded("schedule", hands.explanation(&bad, &when, zone)).finally();
         let job = Job { id, created_by: "agent".to_owned(), ..job(&when, zone, &prompt, &place, Timestamp::now()).map_err(bad)? };
         let line = line(&job);
         hands.jobs.add(job).map_err(|error| match error {
             JobsError::TooMany => ToolError::coded("too-many", error.to_string()).finally(),
-            error => stored(error),
+            error => store_error(error),
         })?;
         Ok(Value::map([("job", Value::text(line))]))
     })
@@ -50,7 +50,7 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
     {
         // An extra run: the times of the job stay as they are. The end of this command wakes the dispatcher.
         let message = job.message(Timestamp::now().as_millisecond());
-        hands.queue.store("schedules", vec![message], None, now()).await.map_err(stored)?;
+        hands.queue.store("schedules", vec![message], None, now()).await.map_err(store_error)?;
         return Ok(hands.settings.language.fill("cron_done", &[("id", id)]));
     }
     run_blocking(move || hands.schedule(&typed)).await
@@ -58,7 +58,7 @@ pub(super) async fn cron(hands: Arc<Hands>, typed: Typed) -> Result<String, Tool
 
 impl Hands {
     /// The error of an invalid schedule, with the next runs of the nearest valid one.
-    fn explained(&self, bad: &BadSchedule, when: &str, tz: Option<&str>) -> String {
+    fn explanation(&self, bad: &BadSchedule, when: &str, tz: Option<&str>) -> String {
         let bad = bad.said(self.settings.language);
         let Some(near) = NearestSchedule::of(when, tz, Timestamp::now()) else { return bad };
         let named = near.tz.as_deref().and_then(|name| zone(name).ok()).unwrap_or_else(TimeZone::system);
@@ -76,13 +76,13 @@ impl Hands {
             ["ls"] => Ok(list(language, &jobs.list())),
             ["add", ref words @ ..] => match made(words, &typed.place, Timestamp::now()) {
                 None => Ok(usage()),
-                Some((when, tz, Err(bad))) => Ok(self.explained(&bad, &when, tz)),
+                Some((when, tz, Err(bad))) => Ok(self.explanation(&bad, &when, tz)),
                 Some((.., Ok(job))) => {
                     let line = line(&job);
                     match jobs.add(Job { created_by: typed.who(), ..job }) {
                         Ok(()) => Ok(language.fill("cron_added", &[("job", &line)])),
                         Err(JobsError::TooMany) => Ok(language.fill("cron_full", &[("count", &MAX_JOBS.to_string())])),
-                        Err(error) => Err(stored(error)),
+                        Err(error) => Err(store_error(error)),
                     }
                 }
             },
@@ -91,7 +91,7 @@ impl Hands {
                     job.enable(verb == "resume");
                     verb != "rm"
                 });
-                let text = if is_there.map_err(stored)? { "cron_done" } else { "cron_unknown" };
+                let text = if is_there.map_err(store_error)? { "cron_done" } else { "cron_unknown" };
                 Ok(language.fill(text, &[("id", id)]))
             }
             ["run", id] => Ok(language.fill("cron_unknown", &[("id", id)])),

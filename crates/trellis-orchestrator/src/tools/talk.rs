@@ -6,12 +6,13 @@ use jiff::Zoned;
 use trellis_core::{Mapping, ToolError, Value, value::List};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, run_blocking, stored, text};
+use super::{Hands, Returned, function, run_blocking, store_error, text};
 use crate::{
     decisions::StoredDecision,
-    fence::fenced,
+    fence::in_fence,
     message::{Attachment, ChatPlace, Outgoing, now},
     model_context::{ContextParts, DECISIONS, HISTORY, messages},
+    outbound::late_prefix,
     queue::InboundRow,
     texts::Language,
     visible::is_blank,
@@ -27,12 +28,17 @@ pub(super) fn newest_range(text: &str) -> Option<(usize, usize)> {
     from.zip(to).filter(|(from, to)| 1 <= *from && from <= to)
 }
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+/// The key of the message by which a session says that its model is away.
+pub(crate) fn away_key(session: &str) -> String {
+    format!("away:{session}")
+}
+
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     let bindings = function(bindings, hands, "context.build", build);
     let bindings = function(bindings, hands, "skill.read", async |hands: Arc<Hands>, _: CallContext, args: Mapping| {
         run_blocking(move || {
             let id = text(&args, "id");
-            let card = hands.workspace.skill(id).map_err(stored)?;
+            let card = hands.workspace.skill(id).map_err(store_error)?;
             let card = card.ok_or_else(|| ToolError::coded("not_found", format!("there is no skill `{id}`")).finally())?;
             Ok(Value::map([("text", Value::text(hands.mask.masked(&card)))]))
         })
@@ -51,7 +57,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
         if is_blank(said) {
             return Err(ToolError::coded("no_text", "nobody sees anything of this text").finally());
         }
-        hands.say(&context, place, said.to_owned()).await
+        hands.say(&context, place, context.idempotency_key.to_string(), said.to_owned()).await
     });
     let bindings = function(bindings, hands, "reply.look", async |_: Arc<Hands>, _: CallContext, args: Mapping| {
         Ok(Value::map([("is_blank", Value::Bool(is_blank(text(&args, "text"))))]))
@@ -60,6 +66,7 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
         let language = hands.settings.language;
         let said = match text(&args, "notice") {
             "failed" => language.of_code(text(&args, "code")),
+            "model_away" => language.fill("model_away", &[("code", text(&args, "code"))]),
             "task_done" if is_blank(text(&args, "answer")) => language.text("empty_answer").to_owned(),
             name => language.fill(name, &[("answer", text(&args, "answer"))]),
         };
@@ -68,16 +75,21 @@ pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
             title => language.fill("task_said", &[("title", title), ("said", &said)]),
         };
         let place = hands.place(&context.session).await?;
-        hands.say(&context, place, said).await
+        let key = match text(&args, "notice") {
+            "model_away" => away_key(context.session.as_str()),
+            _ => context.idempotency_key.to_string(),
+        };
+        hands.say(&context, place, key, said).await
     })
 }
 
 impl Hands {
-    /// Puts a message of a session into the outbox: one call makes one row.
-    async fn say(&self, context: &CallContext, place: ChatPlace, text: String) -> Returned {
-        let key = context.idempotency_key.to_string();
-        let message = Outgoing::new(place.clone(), text.clone(), key.clone());
-        let row = self.outbox.post(message).await.map_err(stored)?;
+    /// Puts a message of a session into the outbox, under a key that makes one row. It says that it is late if its model was away.
+    async fn say(&self, context: &CallContext, place: ChatPlace, key: String, text: String) -> Returned {
+        let away = self.queue.row_by_key(&away_key(context.session.as_str())).await.map_err(store_error)?;
+        let late = away.and_then(|away| late_prefix(self.settings.language, now().saturating_sub(away.queued)));
+        let message = Outgoing::new(place.clone(), format!("{}{text}", late.unwrap_or_default()), key.clone());
+        let row = self.outbox.post(message).await.map_err(store_error)?;
         let (history, run) = (self.history.clone(), context.session.to_string());
         let (role, sender) = (Speaker::Assistant, self.settings.agent.clone());
         let said = Said {
@@ -93,7 +105,7 @@ impl Hands {
             deleted: false,
         };
         // The message is on its way; a history that cannot be written stops no conversation.
-        if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(stored)).await {
+        if let Err(error) = run_blocking(move || history.note(&place, &said).map_err(store_error)).await {
             self.log.say(&error.message);
         }
         Ok(Value::map([("row", Value::Int(row))]))
@@ -102,23 +114,24 @@ impl Hands {
     /// The parts of the context for a message of a chat.
     fn parts(&self, place: &ChatPlace, run: &str, asked: &AskedContext, now: &Zoned) -> Result<ContextParts, ToolError> {
         let mut templates: Vec<_> =
-            fs::read_dir(self.workspace.path("templates")).map_err(stored)?.flatten().map(|entry| entry.path()).collect();
+            fs::read_dir(self.workspace.path("templates")).map_err(store_error)?.flatten().map(|entry| entry.path()).collect();
         templates.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
         templates.sort();
         templates.push(self.workspace.path(&format!("agents/{}.md", self.settings.agent)));
-        let read = |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| stored(format!("`{}`: {error}", path.display())));
+        let read =
+            |path: &std::path::PathBuf| fs::read_to_string(path).map_err(|error| store_error(format!("`{}`: {error}", path.display())));
         // The messages of this run are the current message, not history.
         let history = match asked.range {
-            Some((from, to)) => self.history.range(place, from, to).map_err(stored)?,
-            None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(stored)?,
+            Some((from, to)) => self.history.range(place, from, to).map_err(store_error)?,
+            None => self.history.newest(place, HISTORY, |said| said.run != run).map_err(store_error)?,
         };
-        let yesterday = now.date().yesterday().map_err(stored)?;
+        let yesterday = now.date().yesterday().map_err(store_error)?;
         Ok(ContextParts {
             fixed: templates.iter().map(read).collect::<Result<_, _>>()?,
-            memory: self.memory.long().map_err(stored)?,
-            yesterday: self.memory.day(yesterday).map_err(stored)?,
-            today: self.memory.day(now.date()).map_err(stored)?,
-            skills: self.workspace.skills().map_err(stored)?,
+            memory: self.memory.long().map_err(store_error)?,
+            yesterday: self.memory.day(yesterday).map_err(store_error)?,
+            today: self.memory.day(now.date()).map_err(store_error)?,
+            skills: self.workspace.skills().map_err(store_error)?,
             nearby: asked.nearby.clone(),
             decisions: self.decisions.newest(place, DECISIONS).iter().map(StoredDecision::line).collect(),
             moment: self
@@ -151,13 +164,13 @@ fn with_files(language: Language, text: &str, files: Option<&List>) -> String {
     if lines.is_empty() {
         return text.to_owned();
     }
-    let said = format!("{}\n\n{}", language.text("context_files"), fenced(&lines.join("\n")));
+    let said = format!("{}\n\n{}", language.text("context_files"), in_fence(&lines.join("\n")));
     [text.trim(), &said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 async fn build(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned {
     let place = hands.place(&context.session).await?;
-    let rows = hands.queue.nearby(&place, NEARBY).await.map_err(stored)?;
+    let rows = hands.queue.nearby(&place, NEARBY).await.map_err(store_error)?;
     let line = |row: InboundRow| {
         let words: Vec<&str> = row.message.text.split_whitespace().collect();
         format!("{}: {}", row.message.sender_name, words.join(" "))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trellis_core::{Mapping, ToolError, Value};
 use trellis_host::{Bindings, CallContext};
 
-use super::{Hands, Returned, function, stored, text};
+use super::{Hands, Returned, function, store_error, text};
 use crate::{
     message::{Work, now},
     seal::sha256,
@@ -16,7 +16,7 @@ const MAX_DEPTH: i64 = 3;
 /// Tasks of a chat at once.
 const MAX_TASKS: u32 = 8;
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "spawn", spawn)
 }
 
@@ -38,7 +38,7 @@ async fn spawn(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Return
     let name = &sha256(&context.idempotency_key.to_string())[..16];
     let message = Work::Task.message(name, row.place, Mapping::from_iter(begins), now());
     let task = message.id.clone();
-    if !hands.queue.store_work(message, MAX_TASKS, now()).await.map_err(stored)? {
+    if !hands.queue.store_work(message, MAX_TASKS, now()).await.map_err(store_error)? {
         let message = format!("{MAX_TASKS} tasks of this chat have not ended: wait until one has");
         return Err(ToolError::coded("too-many", message).finally());
     }

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, io, os::unix::fs::DirBuild
 use jiff::{Timestamp, ToSpan as _, civil::Date};
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, memory::folded, write_whole};
-use crate::{fence::fenced, seal::sha256};
+use super::{Memory, memory::fold_case, write_whole};
+use crate::{fence::in_fence, seal::sha256};
 
 /// The name of the long-term memory.
 const LONG: &str = "MEMORY.md";
@@ -67,8 +67,8 @@ impl OldDays {
 
     /// Memory and days for a model, as data.
     pub fn text(&self) -> String {
-        let days = self.days.iter().map(|(day, text)| format!("# {day}\n\n{}", fenced(text.trim())));
-        let all: Vec<String> = std::iter::once(format!("# {LONG}\n\n{}", fenced(self.memory.trim()))).chain(days).collect();
+        let days = self.days.iter().map(|(day, text)| format!("# {day}\n\n{}", in_fence(text.trim())));
+        let all: Vec<String> = std::iter::once(format!("# {LONG}\n\n{}", in_fence(self.memory.trim()))).chain(days).collect();
         all.join("\n\n")
     }
 }
@@ -79,7 +79,7 @@ impl Memory {
     /// # Errors
     /// A file cannot be read.
     pub fn old_days(&self, today: Date, bytes: usize) -> io::Result<OldDays> {
-        let taken = self.taken();
+        let taken = self.taken_days();
         let until = today.saturating_sub(FRESH.days());
         let is_old = |day: &Date| *day < until;
         let names = fs::read_dir(&self.folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -161,14 +161,14 @@ impl Memory {
 
     /// Notes that days have gone into the memory.
     fn mark(&self, old: &OldDays) -> io::Result<()> {
-        let mut taken = self.taken();
+        let mut taken = self.taken_days();
         taken.version = CONSOLIDATION_VERSION;
         taken.days.extend(old.days.iter().map(|(day, text)| (day.to_string(), sha256(text)[..16].to_owned())));
         write_whole(&self.taken, &serde_json::to_vec_pretty(&taken)?)
     }
 
     /// The days that went into the memory. If that is not known, they go there again, which adds no line twice.
-    fn taken(&self) -> Taken {
+    fn taken_days(&self) -> Taken {
         fs::read(&self.taken).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 }
@@ -185,5 +185,5 @@ fn without_time(line: &str) -> &str {
 
 /// A line for comparison: without its mark, with letters of one form, in lower case, with one blank between words.
 fn comparable(line: &str) -> String {
-    folded(without_time(line)).split_whitespace().collect::<Vec<_>>().join(" ")
+    fold_case(without_time(line)).split_whitespace().collect::<Vec<_>>().join(" ")
 }

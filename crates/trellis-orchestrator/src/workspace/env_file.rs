@@ -17,7 +17,7 @@ pub fn variables(text: &str) -> (Vec<(String, String)>, Vec<BadLine>) {
             continue;
         }
         match line.split_once('=').filter(|(key, _)| is_key(key.trim())) {
-            Some((key, value)) => variables.push((key.trim().to_owned(), unquoted(value.trim()).to_owned())),
+            Some((key, value)) => variables.push((key.trim().to_owned(), unquote(value.trim()).to_owned())),
             None => bad.push(BadLine { line: number + 1 }),
         }
     }
@@ -29,7 +29,7 @@ fn is_key(key: &str) -> bool {
         && key.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
-fn unquoted(value: &str) -> &str {
+fn unquote(value: &str) -> &str {
     let within = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     within('"').or_else(|| within('\'')).unwrap_or(value)
 }

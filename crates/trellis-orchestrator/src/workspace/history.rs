@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, append_line, rotate, rotated};
+use super::{Workspace, append_line, rotate, rotated_path};
 use crate::message::{ChatPlace, Incoming};
 
 /// Bytes that are read at a time.
@@ -195,7 +195,7 @@ impl LinesFromEnd {
                     return Ok(Some(std::mem::take(&mut self.read)));
                 }
                 self.number += 1;
-                if self.take_file(&rotated(&self.path, self.number))? {
+                if self.take_file(&rotated_path(&self.path, self.number))? {
                     searched = 0;
                     continue;
                 }

@@ -87,7 +87,7 @@ impl Memory {
     /// # Errors
     /// A file cannot be read.
     pub fn search(&self, query: &str) -> io::Result<Vec<(String, String)>> {
-        let words: Vec<String> = folded(query).split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = fold_case(query).split_whitespace().map(str::to_owned).collect();
         let mut files: Vec<String> =
             fs::read_dir(&self.folder)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         files.retain(|name| name.ends_with(".md"));
@@ -95,7 +95,7 @@ impl Memory {
         let mut found = Vec::new();
         for file in files {
             for line in self.read(&file)?.lines().rev().filter(|line| !line.trim().is_empty()) {
-                let text = folded(line);
+                let text = fold_case(line);
                 let hits = words.iter().filter(|word| text.contains(&***word)).count();
                 if hits > 0 {
                     found.push((words.len() - hits, file.clone(), line.trim().to_owned()));
@@ -132,6 +132,6 @@ impl Memory {
 }
 
 /// A text for comparison: letters of one form, in lower case.
-pub(super) fn folded(text: &str) -> String {
+pub(super) fn fold_case(text: &str) -> String {
     text.nfkc().collect::<String>().to_lowercase()
 }

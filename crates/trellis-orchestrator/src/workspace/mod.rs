@@ -203,10 +203,10 @@ pub(crate) fn append_line(path: &Path, line: &str) -> io::Result<()> {
 /// Adds lines to a file and forces them to the disk together; the folder is made if it is missing. A last line that was cut off is closed first.
 /// Returns the offset of the first one.
 pub(crate) fn append_lines(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
-    appended(path, lines).map_err(|error| io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
+    append(path, lines).map_err(|error| io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 
-fn appended(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
+fn append(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
     use std::io::{Read as _, Seek as _, Write as _};
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -230,7 +230,7 @@ fn appended(path: &Path, lines: &[impl AsRef<str>]) -> io::Result<u64> {
 }
 
 /// The name of a rotated file: `.1` is the newest.
-pub(crate) fn rotated(file: &Path, number: u32) -> PathBuf {
+pub(crate) fn rotated_path(file: &Path, number: u32) -> PathBuf {
     let mut name = file.to_owned().into_os_string();
     name.push(format!(".{number}"));
     name.into()
@@ -238,11 +238,11 @@ pub(crate) fn rotated(file: &Path, number: u32) -> PathBuf {
 
 /// Rotates a file: each older one gets the next number, and none is lost.
 pub(crate) fn rotate(file: &Path) -> io::Result<()> {
-    let count = (1..).take_while(|number| rotated(file, *number).exists()).count();
+    let count = (1..).take_while(|number| rotated_path(file, *number).exists()).count();
     for number in (1..=u32::try_from(count).unwrap_or(u32::MAX)).rev() {
-        fs::rename(rotated(file, number), rotated(file, number + 1))?;
+        fs::rename(rotated_path(file, number), rotated_path(file, number + 1))?;
     }
-    fs::rename(file, rotated(file, 1))
+    fs::rename(file, rotated_path(file, 1))
 }
 
 #[cfg(test)]

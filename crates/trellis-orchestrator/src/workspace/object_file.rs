@@ -86,7 +86,7 @@ pub(crate) enum MaybeRead<T> {
 
 impl<T> MaybeRead<T> {
     /// Returns the items that were read, and the number of the others.
-    pub(crate) fn parted(items: Vec<Self>) -> (Vec<T>, usize) {
+    pub(crate) fn part(items: Vec<Self>) -> (Vec<T>, usize) {
         let (mut read, mut lost) = (Vec::new(), 0);
         for item in items {
             match item {

@@ -75,7 +75,7 @@ async fn a_provider_that_is_busy_is_left_alone() {
         assert_eq!(sent, ["one", "two", "three"], "{kind:?}");
         assert_eq!(post.flushed(2).await, ["two", "three"], "{kind:?}");
         assert_eq!((post.provider.early(), post.dead().await.len()), (0, 0), "{kind:?}");
-        assert_eq!(post.queue.posted("a").await.expect("a row").expect("there").attempts, 2, "{kind:?}");
+        assert_eq!(post.queue.row_by_key("a").await.expect("a row").expect("there").attempts, 2, "{kind:?}");
     }
 }
 
@@ -95,7 +95,7 @@ async fn one_answer_holds_all_chats_of_slack() {
     let ((), sent) = tokio::join!(busy, async { post.flushed(1).await });
     assert_eq!((sent, post.flushed(2).await), (vec!["one".to_owned()], vec!["two".to_owned()]));
     assert_eq!((post.provider.early(), post.provider.requests("chat.postMessage")), (0, 3));
-    assert_eq!(post.queue.posted("b").await.expect("a row").expect("there").attempts, 1);
+    assert_eq!(post.queue.row_by_key("b").await.expect("a row").expect("there").attempts, 1);
 }
 
 // orchestrator 7.2: what may have arrived is marked when it is sent again; Discord knows it by its nonce

@@ -42,7 +42,7 @@ async fn a_heartbeat_without_news_says_nothing() {
     let beat = async {
         let queue = trellis_orchestrator::queue::Queue::open(&world.at("runtime/queue.db")).expect("a queue");
         while queue.setting("", "", "heartbeat").await.expect("read").as_deref() == Some("1")
-            || !queue.taken().await.expect("rows").is_empty()
+            || !queue.taken_rows().await.expect("rows").is_empty()
         {
             tokio::task::yield_now().await;
         }

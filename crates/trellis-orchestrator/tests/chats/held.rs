@@ -273,7 +273,7 @@ fn make_old(world: &World) {
 }
 
 /// Changes the queue, and returns the number of changed rows.
-fn change(world: &World, statement: &str) -> usize {
+pub(crate) fn change(world: &World, statement: &str) -> usize {
     let queue = rusqlite::Connection::open(world.at("runtime/queue.db")).expect("a queue");
     queue.busy_timeout(crate::world::PATIENCE).expect("set");
     queue.execute(statement, []).expect("changed")

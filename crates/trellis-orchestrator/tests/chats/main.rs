@@ -8,6 +8,7 @@ mod held;
 mod kinds;
 mod locales;
 mod many;
+mod outages;
 mod reactions;
 mod records;
 mod recovery;

@@ -42,7 +42,7 @@ async fn nobody_else_approves() {
         provider.react(asked, ANA, "👍");
         provider.react_at_once(question.n, &[(Author::OtherBot, "👍"), (Author::OtherBot, "🛑"), (Author::Own, "👍"), (BEN, "👍")]);
         chat.hear(3, "Sorry, you may not decide about that.").await;
-        let held = chat.hands.queue.awaited(provider.name()).await.expect("asked");
+        let held = chat.hands.queue.awaited_messages(provider.name()).await.expect("asked");
         assert_eq!(held.len(), 1, "{kind:?}");
         provider.react(question.n, ANA, "👎");
         chat.hear(3, "denied").await;
@@ -83,7 +83,8 @@ async fn anybody_cancels_and_stops() {
             provider.react(on, BEN, emoji);
             chat.hear(3, "Stopped.").await;
             chat.until_it("shows that it saw it", async |chat| chat.provider.reactions().contains(&on)).await;
-            let asks_nothing = async |chat: &Remote| chat.hands.queue.awaited(chat.provider.name()).await.expect("asked").is_empty();
+            let asks_nothing =
+                async |chat: &Remote| chat.hands.queue.awaited_messages(chat.provider.name()).await.expect("asked").is_empty();
             chat.until_it("asks nothing more", asks_nothing).await;
             chat.stop().await;
             assert!(!world.at("files/done").exists(), "{kind:?} {emoji}");

@@ -98,7 +98,7 @@ async fn taken(world: &World, answer: &str) -> (Orchestrator, Turn) {
     world.store(&[answer]).await;
     let orchestrator = world.opened().await;
     let queue = &orchestrator.hands().queue;
-    let run = queue.taken().await.expect("rows")[0].run.clone().expect("a session");
+    let run = queue.taken_rows().await.expect("rows")[0].run.clone().expect("a session");
     let turn = orchestrator.sessions().view(&run.as_str().into()).await.expect("it waits");
     let n = queue.waiting().await.expect("rows")[0].n;
     queue.take(vec![n], &run, Some(turn.asked)).await.expect("taken");
@@ -151,7 +151,7 @@ async fn an_answer_that_ended_its_session_is_no_other_run() {
     chat.stop().await;
     let row = {
         let (orchestrator, turn) = taken(&world, "two").await;
-        let row = orchestrator.hands().queue.taken().await.expect("rows").pop().expect("the answer");
+        let row = orchestrator.hands().queue.taken_rows().await.expect("rows").pop().expect("the answer");
         let request = trellis_host::journal::RequestKey::by("chat").with_key(row.message.key(), None);
         let sent = turn.answer(trellis_core::Input::Text("two".into()));
         orchestrator.sessions().send_by(&turn.session, sent, request).await.expect("sent");
@@ -204,7 +204,7 @@ async fn nothing_is_lost_however_often_it_dies() {
     let stored = fs::metadata(world.at("runtime/queue.db")).expect("a queue").len();
     assert!(stored > 0);
     let queue = trellis_orchestrator::queue::Queue::open(&world.at("runtime/queue.db")).expect("a queue");
-    assert!(queue.waiting().await.expect("rows").is_empty() && queue.taken().await.expect("rows").is_empty());
+    assert!(queue.waiting().await.expect("rows").is_empty() && queue.taken_rows().await.expect("rows").is_empty());
     for round in 0..12 {
         let answers: Vec<&String> = heard.iter().filter(|text| text.contains(&format!("number {round}."))).collect();
         let unmarked = answers.iter().filter(|text| !text.starts_with("(again)")).count();

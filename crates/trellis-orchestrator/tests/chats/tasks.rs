@@ -122,7 +122,7 @@ async fn a_ninth_task_is_refused() {
     assert!(status.matches("`task-").count() == 8, "{status}");
     chat.stop().await;
     let queue = trellis_orchestrator::queue::Queue::open(&world.at("runtime/queue.db")).expect("a queue");
-    assert_eq!(queue.taken().await.expect("rows").iter().filter(|row| row.message.work().is_some()).count(), 8);
+    assert_eq!(queue.taken_rows().await.expect("rows").iter().filter(|row| row.message.work().is_some()).count(), 8);
 }
 
 // tasks within tasks, three deep

@@ -43,7 +43,7 @@ impl Api {
 
     /// Asks with `GET`.
     pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<ApiAnswer, ChannelError> {
-        let query: Vec<String> = query.iter().map(|(key, value)| format!("{key}={}", encoded(value))).collect();
+        let query: Vec<String> = query.iter().map(|(key, value)| format!("{key}={}", percent_encode(value))).collect();
         let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) };
         self.ask("GET", &path, None, ANSWER_TIMEOUT).await
     }
@@ -127,7 +127,7 @@ pub(super) fn failure(error: ToolError) -> ChannelError {
 }
 
 /// A value in a query.
-pub(super) fn encoded(value: &str) -> String {
+pub(super) fn percent_encode(value: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
     value.bytes().map(|byte| if is_plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

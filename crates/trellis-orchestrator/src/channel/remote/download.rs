@@ -48,21 +48,21 @@ impl Downloads {
     /// Fetches a file from an address.
     pub(super) async fn fetch(&self, url: &str, file: &Attachment, into: InboxFile) -> Result<Attachment, ChannelError> {
         let late = |_| Err(ChannelError::new("timeout", "the file does not come"));
-        timeout(DOWNLOAD_TIMEOUT, self.received(url, file, into)).await.unwrap_or_else(late)
+        timeout(DOWNLOAD_TIMEOUT, self.receive(url, file, into)).await.unwrap_or_else(late)
     }
 
-    async fn received(&self, url: &str, file: &Attachment, mut into: InboxFile) -> Result<Attachment, ChannelError> {
+    async fn receive(&self, url: &str, file: &Attachment, mut into: InboxFile) -> Result<Attachment, ChannelError> {
         let mut response = self.response(url).await?;
         let kind = response.media_type();
         let is_page = |kind: Option<&str>| kind.is_some_and(|kind| kind == "text/html");
         if is_page(kind.as_deref()) && self.authorization.is_some() && !is_page(file.media_type.as_deref()) {
             return Err(ChannelError::new("missing_scope", "a page came in its place: the token lacks the scope for files").finally());
         }
-        while let Some(bytes) = timeout(ANSWER_TIMEOUT, response.chunk()).await.map_err(|_| stalled())?.map_err(failure)? {
-            into.write(&bytes).map_err(unstored)?;
+        while let Some(bytes) = timeout(ANSWER_TIMEOUT, response.chunk()).await.map_err(|_| stall_error())?.map_err(failure)? {
+            into.write(&bytes).map_err(storage_error)?;
         }
         let finished = tokio::task::spawn_blocking(move || into.finish()).await;
-        let (path, length) = finished.map_err(|error| ChannelError::new("io", error.to_string()))?.map_err(unstored)?;
+        let (path, length) = finished.map_err(|error| ChannelError::new("io", error.to_string()))?.map_err(storage_error)?;
         let media_type = file.media_type.clone().or(kind);
         Ok(Attachment { name: file.name.clone(), media_type, size: Some(length), path: Some(path), ..Attachment::default() })
     }
@@ -75,7 +75,7 @@ impl Downloads {
         let request = HttpRequest::new("POST", url).and_then(|request| request.header("content-type", &content.kind)).map_err(failure)?;
         let sending = timeout(DOWNLOAD_TIMEOUT, self.client.send(request.body(content.bytes))).await;
         // Nobody sees a file that is not shared, so it can be uploaded again.
-        let sent = sending.map_err(|_| stalled())?.map_err(|error| failure(error).reaching(Reach::Refused))?;
+        let sent = sending.map_err(|_| stall_error())?.map_err(|error| failure(error).reaching(Reach::Refused))?;
         match sent.status() {
             200..=299 => Ok(()),
             status => Err(ChannelError::new(&format!("http-{status}"), format!("the file is refused with status {status}"))),
@@ -95,7 +95,7 @@ impl Downloads {
             if let Some(authorization) = &self.authorization {
                 request = request.header("authorization", authorization).map_err(failure)?;
             }
-            let response = timeout(ANSWER_TIMEOUT, self.client.send(request)).await.map_err(|_| stalled())?.map_err(failure)?;
+            let response = timeout(ANSWER_TIMEOUT, self.client.send(request)).await.map_err(|_| stall_error())?.map_err(failure)?;
             let target = match (response.status(), response.header("location")) {
                 (200..=299, _) => return Ok(response),
                 (300..=399, Some(location)) => url.join(location).map_err(|_| elsewhere())?,
@@ -110,11 +110,11 @@ impl Downloads {
     }
 }
 
-fn stalled() -> ChannelError {
+fn stall_error() -> ChannelError {
     ChannelError::new("timeout", "the file does not come")
 }
 
-fn unstored(error: InboxError) -> ChannelError {
+fn storage_error(error: InboxError) -> ChannelError {
     let code = if matches!(error, InboxError::TooLarge { .. }) { "too_large" } else { "io" };
     ChannelError::new(code, error.to_string()).finally()
 }

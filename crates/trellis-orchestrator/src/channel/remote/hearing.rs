@@ -42,7 +42,7 @@ impl Hearing {
 
     /// A text as the agent gets it, if it is for the agent: because `is_direct`, or because it calls the agent by a mention or an alias. The call
     /// itself is left out at the beginning and at the end.
-    pub(super) fn addressed(&self, text: &str, mentions: &[&str], is_direct: bool) -> Option<String> {
+    pub(super) fn text_for_agent(&self, text: &str, mentions: &[&str], is_direct: bool) -> Option<String> {
         match self.calls(text, mentions).first().map(|(at, name)| (*at, name.len())) {
             Some((at, length)) => {
                 let (before, after) = (text[..at].trim(), text[at + length..].trim_start_matches([',', ':', ' ']).trim());
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn the_agent_is_called_by_its_names() {
         let hearing = Hearing::new(&[], &["@agent".to_owned(), "도우미".to_owned()], false);
-        let addressed = |text: &str| hearing.addressed(text, &["<@U1>", "@my_bot"], false);
+        let addressed = |text: &str| hearing.text_for_agent(text, &["<@U1>", "@my_bot"], false);
         for (text, expected) in [
             ("<@U1> hello", Some("hello")),
             ("<@U1>: /help", Some("/help")),
@@ -145,8 +145,8 @@ mod tests {
         ] {
             assert_eq!(addressed(text).as_deref(), expected, "{text}");
         }
-        assert_eq!(hearing.addressed(" hello ", &[], true).as_deref(), Some("hello"));
-        assert_eq!(Hearing::new(&[], &[], true).addressed("hello", &[], false).as_deref(), Some("hello"));
+        assert_eq!(hearing.text_for_agent(" hello ", &[], true).as_deref(), Some("hello"));
+        assert_eq!(Hearing::new(&[], &[], true).text_for_agent("hello", &[], false).as_deref(), Some("hello"));
     }
 
     #[test]

@@ -18,11 +18,11 @@ enum Piece<'t> {
 pub(super) fn mrkdwn(text: &str) -> String {
     pieces(text).into_iter().fold(String::new(), |mut out, piece| {
         let _ = match piece {
-            Piece::Text(text) => write!(out, "{}", escaped(text)),
-            Piece::Bold(text) => write!(out, "*{}*", escaped(text)),
-            Piece::Code(text) => write!(out, "`{}`", escaped(text)),
-            Piece::Fence(text) => write!(out, "```\n{}\n```", escaped(text)),
-            Piece::Link(label, url) => write!(out, "<{}|{}>", escaped(url), escaped(label).replace('|', " ")),
+            Piece::Text(text) => write!(out, "{}", escape(text)),
+            Piece::Bold(text) => write!(out, "*{}*", escape(text)),
+            Piece::Code(text) => write!(out, "`{}`", escape(text)),
+            Piece::Fence(text) => write!(out, "```\n{}\n```", escape(text)),
+            Piece::Link(label, url) => write!(out, "<{}|{}>", escape(url), escape(label).replace('|', " ")),
         };
         out
     })
@@ -32,18 +32,18 @@ pub(super) fn mrkdwn(text: &str) -> String {
 pub(super) fn html(text: &str) -> String {
     pieces(text).into_iter().fold(String::new(), |mut out, piece| {
         let _ = match piece {
-            Piece::Text(text) => write!(out, "{}", escaped(text)),
-            Piece::Bold(text) => write!(out, "<b>{}</b>", escaped(text)),
-            Piece::Code(text) => write!(out, "<code>{}</code>", escaped(text)),
-            Piece::Fence(text) => write!(out, "<pre>{}</pre>", escaped(text)),
-            Piece::Link(label, url) => write!(out, "<a href=\"{}\">{}</a>", escaped(url).replace('"', "%22"), escaped(label)),
+            Piece::Text(text) => write!(out, "{}", escape(text)),
+            Piece::Bold(text) => write!(out, "<b>{}</b>", escape(text)),
+            Piece::Code(text) => write!(out, "<code>{}</code>", escape(text)),
+            Piece::Fence(text) => write!(out, "<pre>{}</pre>", escape(text)),
+            Piece::Link(label, url) => write!(out, "<a href=\"{}\">{}</a>", escape(url).replace('"', "%22"), escape(label)),
         };
         out
     })
 }
 
 /// A text in which nothing is a mark of the provider: `<!channel>` is words.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

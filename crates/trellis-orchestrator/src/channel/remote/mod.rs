@@ -52,7 +52,7 @@ struct Opened {
 /// # Errors
 /// A token is missing.
 pub fn open_remote(settings: &Settings, secrets: &Secrets) -> Result<Vec<Arc<dyn Channel>>, ChannelSetup> {
-    settings.remote.iter().map(|remote| opened(settings, remote, secrets).map(channel)).collect()
+    settings.remote.iter().map(|remote| open(settings, remote, secrets).map(channel)).collect()
 }
 
 /// Checks the token and the access at each provider before anything is read; returns one line for each obstacle.
@@ -60,7 +60,7 @@ pub async fn check_remote(settings: &Settings, secrets: &Secrets) -> Vec<String>
     let mut found = Vec::new();
     for remote in &settings.remote {
         let name = remote.provider.as_str();
-        match opened(settings, remote, secrets) {
+        match open(settings, remote, secrets) {
             Ok(opened) => found.extend(check(opened).await.into_iter().map(|why| format!("channel `{name}`: {why}"))),
             Err(error) => found.push(error.to_string()),
         }
@@ -68,7 +68,7 @@ pub async fn check_remote(settings: &Settings, secrets: &Secrets) -> Vec<String>
     found
 }
 
-fn opened(settings: &Settings, remote: &RemoteSettings, secrets: &Secrets) -> Result<Opened, ChannelSetup> {
+fn open(settings: &Settings, remote: &RemoteSettings, secrets: &Secrets) -> Result<Opened, ChannelSetup> {
     let fails = |why: String| ChannelSetup { channel: remote.provider.as_str().to_owned(), why };
     let token = match &remote.token {
         TokenSource::Env(name) => match env::var(name).map(|value| value.trim().to_owned()) {

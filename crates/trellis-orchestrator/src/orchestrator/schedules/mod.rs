@@ -26,7 +26,7 @@ pub(super) async fn keep_time(
         jobs.wait_no_longer(now)?;
         for (job, message) in jobs.due(now) {
             queue.store(SCHEDULES, vec![message], None, moment).await?;
-            jobs.happened(&job.id, now)?;
+            jobs.note_run(&job.id, now)?;
             wake();
         }
         let next = do_due(hands, now, &wake, log).await?;

@@ -21,7 +21,7 @@ use super::{
     references::refuse_references,
     run_blocking, text,
 };
-use crate::{fence::fenced, seal::sha256};
+use crate::{fence::in_fence, seal::sha256};
 
 /// Bytes of the text of a diagram.
 const MAX_SOURCE: usize = 64 << 10;
@@ -34,7 +34,7 @@ static DRAWING: Semaphore = Semaphore::const_new(2);
 /// The folder of pictures, among the files.
 const DIAGRAM_FOLDER: &str = "diagrams";
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
     function(bindings, hands, "diagram", diagram)
 }
 
@@ -48,7 +48,7 @@ async fn diagram(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
     let drawn = timeout(DRAWING_TIMEOUT, drawn_beside(source.to_owned())).await.unwrap_or_else(|_| Err("it takes too long".to_owned()));
     let Drawn { svg, characters } = match drawn {
         Ok(drawn) => drawn,
-        Err(why) => return Ok(undrawn(source, &why)),
+        Err(why) => return Ok(source_result(source, &why)),
     };
     let characters = characters.map(|characters| hands.mask.masked(&characters));
     run_blocking(move || {
@@ -59,7 +59,7 @@ async fn diagram(hands: Arc<Hands>, _: CallContext, args: Mapping) -> Returned {
         if let Some(characters) = characters {
             let path = format!("{DIAGRAM_FOLDER}/{name}.txt");
             folder.write(&path, &characters)?;
-            result.push(("text", Value::text(fenced(beginning(&characters, MAX_RESULT / 2)))));
+            result.push(("text", Value::text(in_fence(beginning(&characters, MAX_RESULT / 2)))));
         }
         Ok(Value::map(result))
     })
@@ -78,8 +78,8 @@ async fn drawn_beside(source: String) -> Result<Drawn, String> {
 }
 
 /// Returns the result for a diagram that cannot be drawn: the text itself.
-fn undrawn(source: &str, why: &str) -> Value {
-    let fence = fenced(beginning(source, MAX_RESULT / 2)).replacen('\n', "mermaid\n", 1);
+fn source_result(source: &str, why: &str) -> Value {
+    let fence = in_fence(beginning(source, MAX_RESULT / 2)).replacen('\n', "mermaid\n", 1);
     Value::map([("drawn", Value::Bool(false)), ("text", Value::text(fence)), ("error", Value::text(why))])
 }
 

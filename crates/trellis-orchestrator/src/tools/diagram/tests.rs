@@ -49,7 +49,7 @@ fn a_diagram_has_its_bounds() {
 
 #[test]
 fn what_cannot_be_drawn_is_a_fence() {
-    let value = undrawn("flowchart ```", "it is none");
+    let value = source_result("flowchart ```", "it is none");
     let text = value.get("text").and_then(Value::as_str).expect("text");
     assert_eq!(text, "```mermaid\nflowchart ```\n```");
     assert_eq!(value.get("drawn"), Some(&Value::Bool(false)));

@@ -23,15 +23,15 @@ use super::{
     files::{MAX_RESULT, beginning},
     function,
     references::FilledCommand,
-    run_blocking, stored, text,
+    run_blocking, store_error, text,
 };
 use crate::{config::Sandbox, message::Outgoing};
 
 /// Variables that a command has.
 const ENVIRONMENT: [&str; 3] = ["PATH", "HOME", "LANG"];
 
-pub(super) fn bound(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
-    let bindings = bindings.allow(rules::allowed(&hands.settings.shell));
+pub(super) fn bind(bindings: Bindings, hands: &Arc<Hands>) -> Bindings {
+    let bindings = bindings.allow(rules::allowed_calls(&hands.settings.shell));
     function(bindings, hands, "shell", run)
 }
 
@@ -60,16 +60,16 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
     let variables = ENVIRONMENT.iter().filter_map(|name| Some((*name, env::var_os(name)?)));
     let files = hands.files_folder()?;
     let mut command = match hands.settings.shell.sandbox {
-        Sandbox::Bwrap => sandbox::shell(hands.workspace.folder(), &files).map_err(stored)?,
+        Sandbox::Bwrap => sandbox::shell(hands.workspace.folder(), &files).map_err(store_error)?,
         Sandbox::None => Command::new("sh"),
     };
     command.arg("-c").arg(line).current_dir(files).env_clear().envs(variables);
     command.envs(values.iter().map(|(name, value)| (name, value.as_str())));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     let (marking, key) = (Arc::clone(&hands), context.idempotency_key.to_string());
-    let Some(mark) = run_blocking(move || Mark::begin(&marking.workspace, &key).map_err(stored)).await? else {
+    let Some(mark) = run_blocking(move || Mark::begin(&marking.workspace, &key).map_err(store_error)).await? else {
         let said = hands.settings.language.text("shell_cut_off").to_owned();
-        hands.outbox.post(Outgoing::new(place, said, format!("cut:{}", context.idempotency_key))).await.map_err(stored)?;
+        hands.outbox.post(Outgoing::new(place, said, format!("cut:{}", context.idempotency_key))).await.map_err(store_error)?;
         let why = "the command was cut off with the program, and may have been carried out in part; look before you ask for it again";
         return Err(ToolError::coded("cut_off", why).finally());
     };
@@ -78,14 +78,14 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
         Ok(child) => child,
         Err(error) => {
             mark.end();
-            return Err(stored(format!("the shell cannot be started: {error}")));
+            return Err(store_error(format!("the shell cannot be started: {error}")));
         }
     };
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     let mut processes = ProcessGroup { group, name: Some(mark.name()) };
-    let mark = run_blocking(move || mark.with_group(group).map_err(stored)).await?;
+    let mark = run_blocking(move || mark.with_group(group).map_err(store_error)).await?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let (output, errors) = tokio::join!(bounded(out), bounded(err));
+    let (output, errors) = tokio::join!(read_beginning(out), read_beginning(err));
     let status = child.wait().await.map_err(|error| ToolError::new(error.to_string()))?;
     processes.name = None;
     mark.end();
@@ -100,7 +100,7 @@ async fn run(hands: Arc<Hands>, context: CallContext, args: Mapping) -> Returned
 }
 
 /// Returns the beginning of the output of a command; the rest is read and dropped, so that the command does not block.
-async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
+async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
     let Some(mut stream) = stream else { return (String::new(), false) };
     let (mut output, mut is_cut, mut buffer) = (Vec::new(), false, [0_u8; 8192]);
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {

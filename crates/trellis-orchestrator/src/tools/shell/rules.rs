@@ -14,7 +14,7 @@ const WRITES: &str = concat!(
 );
 
 /// The calls that need no approval of a list.
-pub(super) fn allowed(shell: &ShellSettings) -> Vec<CallPattern> {
+pub(super) fn allowed_calls(shell: &ShellSettings) -> Vec<CallPattern> {
     let lines = Value::list(shell.allow.iter().map(|line| Value::text(&**line)));
     let listed = (!shell.allow.is_empty()).then(|| Value::map([("enum", lines)]));
     let reads = (shell.mode == ShellMode::Patterns).then(|| {
@@ -40,7 +40,7 @@ mod tests {
 
     fn runs(shell: &ShellSettings, line: &str) -> bool {
         let args = Mapping::from_iter([("command", Value::text(line))]);
-        allowed(shell).iter().any(|pattern| pattern.matches("shell", &args))
+        allowed_calls(shell).iter().any(|pattern| pattern.matches("shell", &args))
     }
 
     // orchestrator 6, source 003.9.1: `ask`: everything but exact lines in `allow`; `patterns`: only what writes is held

@@ -140,7 +140,7 @@ struct PageText {
 
 impl PageText {
     fn push(&mut self, html: &str) {
-        for char in decoded(html).chars() {
+        for char in decode(html).chars() {
             let is_blank = char.is_whitespace() || char.is_control();
             if is_blank && !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
                 self.text.push(' ');
@@ -159,7 +159,7 @@ impl PageText {
 }
 
 /// A text with its character references replaced.
-fn decoded(text: &str) -> String {
+fn decode(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find('&') {
         out += &rest[..at];

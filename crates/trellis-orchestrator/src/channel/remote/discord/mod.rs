@@ -116,7 +116,7 @@ impl Discord {
     }
 
     async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
-        taken(path, self.api.get(path, query).await?)
+        accept(path, self.api.get(path, query).await?)
     }
 
     /// Does something in a chat, at the pace that its bucket allows.
@@ -127,7 +127,7 @@ impl Discord {
             self.pace.hold(chat, empty);
         }
         let is_global = answer.body["global"] == true;
-        taken(path, answer).inspect_err(|error| {
+        accept(path, answer).inspect_err(|error| {
             if let Some(after) = error.after {
                 self.pace.hold(if is_global { ALL } else { chat }, after);
             }
@@ -187,7 +187,7 @@ impl Discord {
         }
         let is_reply = referenced_message.is_some_and(|message| message.author.id == *me);
         let mentions = mentions(me);
-        let text = self.hearing.addressed(&content, &[&mentions[0], &mentions[1]], is_direct || is_reply)?;
+        let text = self.hearing.text_for_agent(&content, &[&mentions[0], &mentions[1]], is_direct || is_reply)?;
         let sender_name = author.global_name.filter(|name| !name.is_empty()).unwrap_or(author.username);
         let at = (snowflake(&id)? >> 22) + EPOCH;
         let files: Vec<Attachment> = attachments.into_iter().map(DiscordFile::attachment).collect();
@@ -209,7 +209,7 @@ fn mentions(user: &str) -> [String; 2] {
 }
 
 /// The body of a successful answer.
-fn taken(path: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
+fn accept(path: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
     if (200..300).contains(&answer.status) {
         return Ok(answer.body);
     }

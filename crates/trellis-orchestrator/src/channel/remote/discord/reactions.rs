@@ -5,7 +5,7 @@ use super::{
     types::{DiscordEmoji, DiscordReaction, DiscordUser},
 };
 use crate::{
-    channel::{Batch, ChannelError, Reaction, remote::api::encoded},
+    channel::{Batch, ChannelError, Reaction, remote::api::percent_encode},
     message::ChatPlace,
 };
 
@@ -31,7 +31,7 @@ impl Discord {
                 continue;
             }
             let emoji = id.map_or_else(|| name.clone(), |id| format!("{name}:{id}"));
-            let users = self.get_in_time(&format!("{path}/reactions/{}", encoded(&emoji)), &[("limit", "100")]).await?;
+            let users = self.get_in_time(&format!("{path}/reactions/{}", percent_encode(&emoji)), &[("limit", "100")]).await?;
             let users: Vec<DiscordUser> = serde_json::from_value(users).unwrap_or_default();
             let people = users.into_iter().filter(|user| !user.bot && user.id != me && self.hearing.allows(&place.chat, &user.id));
             reactions.extend(people.map(|user| Reaction {

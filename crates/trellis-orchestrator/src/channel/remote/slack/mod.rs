@@ -131,11 +131,11 @@ impl Slack {
 
     async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Json, ChannelError> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        taken(method, self.api.get(method, query).await?)
+        accept(method, self.api.get(method, query).await?)
     }
 
     async fn post(&self, method: &str, body: Json) -> Result<Json, ChannelError> {
-        taken(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
+        accept(method, self.api.ask("POST", method, Some(body), ANSWER_TIMEOUT).await?)
     }
 
     /// Shares a text as a file: asks for an address, uploads the file there, and shares it in its chat.
@@ -162,7 +162,7 @@ fn pause(poll: Duration, requests: u32, is_empty: bool) -> Duration {
 }
 
 /// The body of a successful answer.
-fn taken(method: &str, answer: ApiAnswer) -> Result<Json, ChannelError> {
+fn accept(method: &str, answer: ApiAnswer) -> Result<Json, ChannelError> {
     if answer.status == 200 && answer.body["ok"] == true {
         return Ok(answer.body);
     }
@@ -225,7 +225,7 @@ impl Channel for Slack {
         }
         let (text, is_marked) = match rendering {
             Rendering::Markdown => (markup::mrkdwn(&message.text), true),
-            Rendering::Plain => (markup::escaped(&message.text), false),
+            Rendering::Plain => (markup::escape(&message.text), false),
         };
         let mut body = json!({ "channel": message.place.chat, "text": text, "mrkdwn": is_marked, "unfurl_links": false });
         if let Some(thread) = &message.place.thread {

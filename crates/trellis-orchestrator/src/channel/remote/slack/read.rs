@@ -178,7 +178,7 @@ impl Slack {
         let root = message.thread_ts.as_deref().unwrap_or(&message.ts);
         let thread = format!("{chat}:{root}");
         let mention = me.mention();
-        let text = self.hearing.addressed(&plain(&message.text), &[&mention], is_direct || threads.has(&thread))?;
+        let text = self.hearing.text_for_agent(&plain(&message.text), &[&mention], is_direct || threads.has(&thread))?;
         let place = |thread: Option<&str>| ChatPlace {
             provider: Provider::Slack.as_str().to_owned(),
             chat: chat.to_owned(),

@@ -125,7 +125,7 @@ impl Telegram {
     }
 
     async fn call(&self, method: &str, body: Json, patience: Duration) -> Result<Json, ChannelError> {
-        taken(method, self.api.ask("POST", method, Some(body), patience).await?)
+        accept(method, self.api.ask("POST", method, Some(body), patience).await?)
     }
 
     /// Shares a text as a file.
@@ -134,7 +134,7 @@ impl Telegram {
         let mut fields = vec![("chat_id", &*message.place.chat)];
         fields.extend(topic.as_deref().map(|topic| ("message_thread_id", topic)));
         let body = multipart(&fields, ("document", name, &message.text));
-        taken("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), ANSWER_TIMEOUT).await?)
+        accept("sendDocument", self.api.ask_with("POST", "sendDocument", Some(body), ANSWER_TIMEOUT).await?)
     }
 
     /// Returns the new reactions to a message. A reaction that was taken back has no effect.
@@ -167,7 +167,7 @@ impl Telegram {
         let text = match named_bot(text) {
             Some(bot) if bot.eq_ignore_ascii_case(&me.username) => text.trim().to_owned(),
             Some(_) => return None,
-            None => self.hearing.addressed(text, &[&mention], is_direct)?,
+            None => self.hearing.text_for_agent(text, &[&mention], is_direct)?,
         };
         if let Some(thread) = thread {
             threads.note(&thread, &message.message_id.to_string(), now());
@@ -186,7 +186,7 @@ impl Telegram {
 }
 
 /// The result of a successful method.
-fn taken(method: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
+fn accept(method: &str, mut answer: ApiAnswer) -> Result<Json, ChannelError> {
     if answer.status == 200 && answer.body["ok"] == true {
         return Ok(answer.body["result"].take());
     }
