@@ -19,7 +19,7 @@ pub(crate) struct UnhousedFile {
 
 impl UnhousedFile {
     /// Applies edits; returns whether they fit the present text.
-    pub(crate) fn edited(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
+    pub(crate) fn apply(&mut self, params: &DidChangeTextDocumentParams, encoding: Encoding) -> bool {
         let edited = self.revisions.edited(&self.text, params, encoding);
         edited.map(|(text, _)| self.text = text).is_ok()
     }

@@ -350,3 +350,20 @@ fn a_page_that_is_named_itself_is_run() {
     let ran = sandbox.trellis(&["check", "notes"]);
     assert!(ran.code == Some(1) && ran.out.contains("missing-start"), "{}", ran.out);
 }
+
+#[test]
+fn the_failure_of_a_called_graph_is_told_once() {
+    let files = |start: &'static str| {
+        [
+            ("start.md", start),
+            ("sub.md", "---\ncontext_schema: { rows: [any] }\n---\nFirst: {{ rows | first }}\n"),
+            ("sorry.md", "Sorry.\n"),
+        ]
+    };
+    let ends = Sandbox::new(&files("---\ndo: { graph: sub, args: { rows: [] } }\nto: sorry\n---\n")).trellis(&["run", "."]);
+    let why = "`sub`: `rows | first` is not set";
+    assert_eq!((ends.code, ends.err.as_str(), ends.out.matches(why).count()), (Some(1), "", 1), "{ends:?}");
+    let goes_on =
+        Sandbox::new(&files("---\ndo: { graph: sub, args: { rows: [] } }\non_error: sorry\nto: sorry\n---\n")).trellis(&["run", "."]);
+    assert_eq!((goes_on.out.as_str(), goes_on.err.matches(why).count()), ("Sorry.\n", 1), "{goes_on:?}");
+}

@@ -2,7 +2,7 @@
 //!
 //! In: the unchecked reads of the data analysis. Out: the same in words, without those that only follow from findings.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
@@ -17,6 +17,8 @@ pub struct UncheckedRead {
     pub place: Place,
     /// The path that is read.
     pub path: KeyPath,
+    /// The text of an expression over several values, or inside of one, that is unchecked as a whole; the path is one that it reads.
+    pub expression: Option<Arc<str>>,
     /// The question that the checker could not answer.
     pub unknown: Unknown,
 }
@@ -30,6 +32,8 @@ pub enum Unknown {
     Part,
     /// It is present; whether it is of the required kind is unchecked.
     Kind,
+    /// Are the values that are calculated with of kinds that go together?
+    Operands,
     /// It is present, of a known kind; the operation on it is unchecked.
     Use,
     /// It is a list or a mapping; what a filter does with its items is unchecked.
@@ -46,22 +50,29 @@ impl UncheckedRead {
     /// Returns the diagnostic of the read under `--strict`.
     pub fn finding(&self) -> Diagnostic {
         let (path, root) = (&self.path, self.path.root());
+        let whole = self.expression.as_ref().map_or_else(|| path.to_string(), ToString::to_string);
         let message = match self.unknown {
-            Unknown::Presence => format!("whether `{path}` is there is not known before it is read"),
+            Unknown::Presence => format!("whether `{whole}` is there is not known before it is read"),
             Unknown::Part => format!("whether all is there that is read of `{path}` is not known"),
-            Unknown::Use | Unknown::Items => format!("whether `{path}` can be used like this is not known"),
-            Unknown::Kind => format!("whether `{path}` is of the right kind here is not known"),
+            Unknown::Use => format!("whether `{whole}` can be used like this is not known"),
+            Unknown::Items => format!("whether `{path}` can be used like this is not known"),
+            Unknown::Kind => format!("whether `{whole}` is of the right kind here is not known"),
+            Unknown::Operands => format!("whether `{whole}` can be calculated is not known"),
             Unknown::Fit => format!("whether `{path}` fits what is declared is not known"),
             Unknown::Truth => format!("whether the condition on `{path}` holds is not known"),
             Unknown::Room => format!("whether `{path}` can be written is not known"),
         };
         let say = format!("say what `{root}` holds (`returns` of a call, `input_schema`, `context_schema`)");
         let help = match self.unknown {
+            Unknown::Presence if self.expression.is_some() => {
+                "guard it with `default(\"…\")`: it may be absent, as the first item of an empty list is".to_owned()
+            }
             Unknown::Presence | Unknown::Part => format!("{say}, or guard the read"),
             Unknown::Use => "do it with values of one kind; texts are put together with `~`".to_owned(),
             Unknown::Items => "a loop is checked, `{% for … in … if … %}`; so is what a `compute` file `returns`".to_owned(),
             Unknown::Fit => format!("say what `{root}` holds where it is saved (`returns` of a call, `input_schema`)"),
             Unknown::Kind | Unknown::Room => say,
+            Unknown::Operands => "say what each of its values holds (`returns` of a call, `input_schema`, `context_schema`)".to_owned(),
             Unknown::Truth => format!("{say}, or ask the same in the conditions of the transitions here"),
         };
         Diagnostic::new(Code::UncheckedRead, &self.place.path, self.place.span, message).help(help)

@@ -3,7 +3,10 @@
 //! **Invariant:** every possible value at that place in a fitting value fits the part; where that is uncertain there is no part.
 
 use super::{Schema, tuple};
-use crate::{path::Segment, value::Value};
+use crate::{
+    path::Segment,
+    value::{Key, Mapping, Value},
+};
 
 /// The number of references that are followed on the path to one place: a schema may refer to itself.
 const FOLLOWED: usize = 32;
@@ -28,6 +31,23 @@ impl Schema {
             }
         }
         Self::new(&part).ok()
+    }
+
+    /// Returns the schema of an item that is added to the list at `path`: the one at its number, if that is known; else, in a tuple, any of its items.
+    pub(crate) fn added_item(&self, path: &[Segment], at: Option<usize>) -> Option<Self> {
+        let list = if path.is_empty() { Some(self.clone()) } else { self.part(path) };
+        let words = list.as_ref().and_then(|list| list.source().as_map());
+        let Some((words, (first, rest))) =
+            words.map(|words| (words, tuple(words))).filter(|(_, (first, _))| at.is_none() && !first.is_empty())
+        else {
+            return self.part(&[path, &[Segment::Index(at.unwrap_or_default())]].concat());
+        };
+        let rest = rest.filter(|rest| rest.as_bool() != Some(true))?;
+        let items = first.into_iter().chain(Some(rest).filter(|rest| rest.as_bool().is_none())).cloned();
+        let definitions = ["$defs", "definitions", "$schema"].into_iter();
+        let mut either: Mapping = definitions.filter_map(|key| Some((Key::from(key), words.get(key)?.clone()))).collect();
+        either.insert("anyOf".into(), Value::list(items));
+        Self::new(&Value::Map(either)).ok()
     }
 }
 
@@ -110,6 +130,20 @@ mod tests {
         assert_eq!(part(order, "other"), Some(r#"{"type":"boolean"}"#.into()));
         assert_eq!(part(order, "again"), None);
         assert_eq!(part(order, "size.x"), None);
+    }
+
+    #[test]
+    fn an_item_that_is_added_to_a_tuple_may_be_any_of_its_items() {
+        let item = |schema: &str, at| {
+            let schema = Schema::new(&Value::from_json(schema).unwrap()).unwrap();
+            schema.added_item(&[], at).map(|item| item.source().to_json())
+        };
+        let closed = r#"{"prefixItems": [{"type": "string"}, {"type": "null"}], "items": false}"#;
+        assert_eq!(item(closed, None), Some(r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#.into()));
+        assert_eq!(item(closed, Some(1)), Some(r#"{"type":"null"}"#.into()));
+        assert_eq!(item(closed, Some(2)), Some("false".into()));
+        assert_eq!(item(r#"{"prefixItems": [{"type": "string"}]}"#, None), None);
+        assert_eq!(item(r#"{"items": {"type": "string"}}"#, None), Some(r#"{"type":"string"}"#.into()));
     }
 
     #[test]

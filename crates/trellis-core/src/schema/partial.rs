@@ -23,7 +23,7 @@ pub enum Flaw {
     MayBeMissing(String),
     /// The mapping at the pointer has this key, which is not known there.
     Unknown(String, String),
-    /// The value at the pointer does not fit: one line, as [`Breach::message`] is.
+    /// The value at the pointer does not fit: one line, as [`Breach::message`] is, without the value as its subject.
     Unfit(String, String),
 }
 
@@ -83,7 +83,8 @@ fn flaws(error: &ValidationError<'_>, holes: &[Hole]) -> Vec<Flaw> {
                 Some((wanted, _)) if stands_in && matches!(error.kind(), Kind::Enum { .. } | Kind::Constant { .. }) => {
                     Flaw::Unfit(pointer, format!("{wanted}, is a text"))
                 }
-                _ => Flaw::Unfit(pointer, message),
+                // Whoever reports a flaw names the value.
+                _ => Flaw::Unfit(pointer, message.strip_prefix(words::THE_VALUE).unwrap_or(&message).to_owned()),
             };
             words::breaches(error).into_iter().map(unfit).collect()
         }

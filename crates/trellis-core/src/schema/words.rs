@@ -15,6 +15,9 @@ use crate::{diagnostic::did_you_mean, path::is_name};
 /// The mistake of a key that a schema does not name.
 const UNKNOWN: &str = "is not known here";
 
+/// The subject of a message about a value that has no name.
+pub(super) const THE_VALUE: &str = "the value ";
+
 impl Breach {
     /// The key that the value itself has although the schema does not name it.
     pub(crate) fn unknown_key(&self) -> Option<&str> {
@@ -178,7 +181,7 @@ const MAX_OPTIONS_SHOWN: usize = 12;
 /// Returns one error as one line; `None` for errors without words of ours.
 fn message(error: &ValidationError<'_>) -> Option<String> {
     let met = error.instance();
-    let what = if error.instance_path().as_str().is_empty() { "the value " } else { "" };
+    let what = if error.instance_path().as_str().is_empty() { THE_VALUE } else { "" };
     Some(match error.kind() {
         Kind::Type { kind: TypeKind::Single(wanted) } => format!("must be {}, is {}", type_name(*wanted), kind(met)),
         Kind::Type { kind: TypeKind::Multiple(wanted) } => {
@@ -208,7 +211,7 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         Kind::MaxProperties { limit } => format!("must have at most {}, has {}", counted(*limit, "key"), items(met)),
         Kind::UniqueItems => "must not have the same item twice".into(),
         Kind::Contains => "must contain an item that fits".into(),
-        Kind::FalseSchema => format!("{what}must not be here"),
+        Kind::FalseSchema => format!("{what}must be left out"),
         Kind::Format { format } => format!("{what}is no `{format}`"),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => match alternatives(context) {
             Some(reasons) => format!("fits no alternative: {reasons}"),

@@ -61,7 +61,7 @@ pub struct SchemaKeySyntax {
     pub path: Spanned<KeyPath>,
     /// The words of the schema about its value.
     pub words: Vec<SchemaWord>,
-    /// True if it has to be set before the predicate is asked; false if only an alternative names it.
+    /// True if it has to be set before the predicate is asked; false if only an alternative names it, or the schema asks whether it is there.
     pub is_needed: bool,
 }
 

@@ -433,6 +433,13 @@ mod tests {
         assert!(of("selct id from p", table)[0].contains("sql-syntax"));
         assert!(of("select name from p", table)[0].contains("no such column"));
         assert!(of("select id from p", "create table p (id integer;\n")[0].starts_with("_d.sql:1:"));
+        for (second, code) in
+            [("insert into q values (1);", "no such table"), ("attach 'x' as y;", "not allowed"), ("insert into p values (1);", "UNIQUE")]
+        {
+            let init = format!("create table p (id integer primary key); -- one;\ninsert into p values (1);\n\n/* two */\n  {second}\n");
+            let wrong = of("select id from p", &init);
+            assert!(wrong[0].starts_with("_d.sql:5:3 ") && wrong[0].contains(code), "{wrong:?}");
+        }
         for sql in ["delete from p", "with q as (select 1) insert into p select * from q"] {
             let writes = of(sql, table);
             assert!(writes.len() == 1 && writes[0].contains("only a binding with `write: true` may"), "{sql}: {writes:?}");

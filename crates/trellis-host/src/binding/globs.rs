@@ -33,7 +33,8 @@ pub(super) fn meant_glob(glob: &str, names: &BTreeSet<&str>) -> Option<String> {
     })
 }
 
-fn matcher(glob: &str) -> Option<GlobMatcher> {
+/// Returns the matcher of a glob; `None` if it is none.
+pub(super) fn matcher(glob: &str) -> Option<GlobMatcher> {
     Glob::new(glob).ok().map(|glob| glob.compile_matcher())
 }
 

@@ -13,7 +13,7 @@ use trellis_core::{
     },
 };
 
-use super::globs::{is_glob, meant_glob};
+use super::globs::{is_glob, matcher, meant_glob};
 
 /// The beginning of the name of a call that starts a child.
 const GRAPH: &str = "graph:";
@@ -29,9 +29,9 @@ pub(super) fn check_policies(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
     for document in documents {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
         let policy = PolicyNames { config: &project.host, document, key: "policy", known: &known, project };
-        found.extend(policy.found());
+        found.extend(policy.check());
         for binding in &project.bindings {
-            found.extend(PolicyNames { config: &binding.config, key: "chain", ..policy }.found());
+            found.extend(PolicyNames { config: &binding.config, key: "chain", ..policy }.check());
         }
     }
     found
@@ -71,9 +71,9 @@ impl<'d> KnownCalls<'d> {
 pub(super) fn tools_of(document: &Document) -> Vec<&ToolSyntax> {
     match &document.content {
         Content::Node(node) => inline(&node.tools).collect(),
-        Content::Nodes(nodes, project) => nodes.iter().flat_map(|node| inline(&node.tools)).chain(bound(project)).collect(),
+        Content::Nodes(nodes, project) => nodes.iter().flat_map(|node| inline(&node.tools)).chain(bound_tools(project)).collect(),
         Content::Library(tools) => inline(tools).collect(),
-        Content::Project(project) => bound(project).collect(),
+        Content::Project(project) => bound_tools(project).collect(),
         Content::Broken => Vec::new(),
     }
 }
@@ -86,7 +86,7 @@ fn inline(tools: &[ToolRef]) -> impl Iterator<Item = &ToolSyntax> {
     })
 }
 
-fn bound(project: &ProjectSyntax) -> impl Iterator<Item = &ToolSyntax> {
+fn bound_tools(project: &ProjectSyntax) -> impl Iterator<Item = &ToolSyntax> {
     project.bindings.iter().map(|binding| &binding.tool)
 }
 
@@ -102,12 +102,12 @@ struct PolicyNames<'d> {
 }
 
 impl PolicyNames<'_> {
-    fn found(self) -> Vec<Diagnostic> {
+    fn check(self) -> Vec<Diagnostic> {
         let Some(Value::List(providers)) = self.config.get(self.key) else { return Vec::new() };
         let mut found = Vec::new();
         for (at, provider) in providers.iter().enumerate() {
             let place = format!("{}.{at}", self.key);
-            found.extend(self.asked(provider, &place));
+            found.extend(self.unbound_decider(provider, &place));
             for list in ["block", "ask", "allow"] {
                 let Some(Value::List(patterns)) = provider.get(list) else { continue };
                 let items = patterns.iter().enumerate();
@@ -127,7 +127,7 @@ impl PolicyNames<'_> {
     }
 
     /// Reports a tool that is asked and that has no binding.
-    fn asked(self, provider: &Value, place: &str) -> Option<Diagnostic> {
+    fn unbound_decider(self, provider: &Value, place: &str) -> Option<Diagnostic> {
         let name = provider.get("tool").and_then(Value::as_str)?;
         let bound = self.project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
         let bound: Vec<&str> = bound.collect();
@@ -172,14 +172,26 @@ impl PolicyNames<'_> {
         Some(self.finding(Code::UnknownTool, span, message).meant(span, self.known.near(name), listed))
     }
 
-    /// Reports names in a schema of arguments that are no parameters of the tool.
+    /// Reports names in a schema of arguments that are no parameters of the tool; of a glob, those that are slips of a parameter of all that it matches.
     fn unknown_arguments(self, tool: &str, schema: &Value, place: &str) -> Vec<Diagnostic> {
-        let declared = self.known.tools.iter().filter(|(name, _)| *name == tool).map(|(_, tool)| Parameters::of(tool));
+        let glob = Some(tool).filter(|tool| is_glob(tool)).and_then(matcher);
+        let is_meant = |name: &str| glob.as_ref().map_or(name == tool, |glob| glob.is_match(name));
+        // The arguments of a child are not those of tools.
+        if glob.is_some() && self.known.graphs.iter().any(|graph| is_meant(graph)) {
+            return Vec::new();
+        }
+        let declared = self.known.tools.iter().filter(|(name, _)| is_meant(name)).map(|(_, tool)| Parameters::of(tool));
         let Some(declared) = declared.collect::<Option<Vec<_>>>().filter(|declared| !declared.is_empty()) else { return Vec::new() };
+        let whose = if glob.is_some() { format!("any tool that `{tool}` matches") } else { format!("`{tool}`") };
         let named = named_arguments(schema, place);
         let mut known = BTreeSet::new();
         let unknown = named.into_iter().filter(|(name, _)| known.insert(name.clone()));
-        unknown.filter_map(|(name, place)| self.unknown_argument(&name, &place, &declared, &format!("`{tool}`"))).collect()
+        // A tool to come may have other arguments.
+        let is_slip = |name: &str| {
+            declared.iter().flat_map(|tool| tool.names.keys()).any(|own| near(name, [&**own]).is_some_and(|near| near.is_only))
+        };
+        let unknown = unknown.filter(|(name, _)| glob.is_none() || is_slip(name));
+        unknown.filter_map(|(name, place)| self.unknown_argument(&name, &place, &declared, &whose)).collect()
     }
 
     /// Reports a path to the risk that begins with no parameter of any tool.
@@ -265,7 +277,7 @@ mod tests {
     use super::*;
 
     /// The text at the place of each finding about a policy, and its help.
-    fn found(policy: &str, parameters: &str) -> Vec<(String, String)> {
+    fn findings(policy: &str, parameters: &str) -> Vec<(String, String)> {
         let project = format!("bindings: {{ pay: {{ process: [a]{parameters} }} }}\npolicy: {policy}\n");
         let files = [
             ("trellis.yaml", &*project),
@@ -285,7 +297,7 @@ mod tests {
     // language 11.3
     #[test]
     fn tools_and_graphs_of_policies_are_resolved() {
-        let wrong = found(
+        let wrong = findings(
             "[{ block: [pya, \"graph:sbu\"] }, { tool: gate }, { ask: [{ tool: pai }] }, { allow: [\"graph:sub/edn\", \"pya*\"] }]",
             "",
         );
@@ -294,7 +306,27 @@ mod tests {
         assert_eq!(wrong[1].1, "did you mean `graph:sub`?");
         assert_eq!(wrong[5].1, "did you mean `pay*`?");
         let right = "[{ block: [pay, \"shell.*\", \"graph:sub\", \"graph:sub/start\", \"graph:sub/end\", \"graph:s*\"] }, { tool: pay }]";
-        assert_eq!(found(right, ""), []);
+        assert_eq!(findings(right, ""), []);
+    }
+
+    // language 11.3
+    #[test]
+    fn arguments_behind_a_glob_are_those_of_some_tool_that_it_matches() {
+        let tool = |key: &str| {
+            format!(
+                ", parameters: {{ type: object, properties: {{ amount: {{}} }}, additionalProperties: false }} }}, {key}: {{ process: [a]"
+            )
+        };
+        let other = ", parameters: { type: object, properties: { note: {} } }";
+        let parameters = format!("{}{other}", tool("pay_back"));
+        let policy = |glob: &str, name: &str| format!("[{{ block: [{{ tool: '{glob}', args: {{ required: [{name}] }} }}] }}]");
+        let wrong = findings(&policy("pay*", "amuont"), &parameters);
+        assert_eq!(places(&wrong), ["amuont"]);
+        assert_eq!(wrong[0].1, "did you mean `amount`?");
+        // An argument of one of them; one that a tool to come may have; a glob that also matches children, or nothing.
+        for (glob, name) in [("pay*", "note"), ("pay*", "amount"), ("pay*", "weight"), ("*", "amuont"), ("shop.*", "amuont")] {
+            assert_eq!(findings(&policy(glob, name), &parameters), [], "{glob} {name}");
+        }
     }
 
     // language 11.3
@@ -304,19 +336,19 @@ mod tests {
         let open = ", parameters: { type: object, properties: { amount: {}, note: {} } }";
         let wrong = "[{ block: [{ tool: pay, args: { required: [amuont], properties: { amuont: { minimum: 1 }, nte: {} } } }] }]";
         for parameters in [closed, open] {
-            let wrong = found(wrong, parameters);
+            let wrong = findings(wrong, parameters);
             assert_eq!(places(&wrong), ["amuont", "nte"], "{wrong:?}");
             assert_eq!(wrong[0].1, "did you mean `amount`?");
         }
         let score = |risk: &str| format!("[{{ score: {{ files: a, field: b, risk: {risk} }} }}]");
-        assert_eq!(places(&found(&score("amonut.of"), open)), ["amonut"]);
-        assert_eq!(places(&found(&score("weight"), closed)), ["weight"]);
+        assert_eq!(places(&findings(&score("amonut.of"), open)), ["amonut"]);
+        assert_eq!(places(&findings(&score("weight"), closed)), ["weight"]);
         let other = "[{ block: [{ tool: pay, args: { required: [weight], not: { required: [amount] } } }] }]";
-        assert_eq!(places(&found(other, closed)), ["weight"]);
+        assert_eq!(places(&findings(other, closed)), ["weight"]);
         for (policy, parameters) in
             [(other, open), (wrong, ""), (&score("weight"), open), (&score("amonut"), ""), (&score("amount"), closed)]
         {
-            assert_eq!(found(policy, parameters), [], "{policy} {parameters}");
+            assert_eq!(findings(policy, parameters), [], "{policy} {parameters}");
         }
     }
 }

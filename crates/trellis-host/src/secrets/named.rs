@@ -24,7 +24,7 @@ pub fn named_in(document: &Document) -> Vec<(Arc<str>, Place)> {
     named.map(|(name, span)| (name.into(), Place::new(&document.path, span))).collect()
 }
 
-/// The calls that a file writes, with those in branches.
+/// The calls that a file writes, with those in branches and their undos.
 pub(crate) fn calls_in(document: &Document) -> Vec<&CallSyntax> {
     let (nodes, project): (&[NodeSyntax], _) = match &document.content {
         Content::Node(node) => (std::slice::from_ref(node), None),
@@ -42,6 +42,7 @@ pub(crate) fn calls_in(document: &Document) -> Vec<&CallSyntax> {
         if let CalleeSyntax::Parallel(branches, _) = &call.callee {
             open.extend(branches.iter().map(|(_, call)| call));
         }
+        open.extend(call.undo.as_deref());
         calls.push(call);
     }
     calls

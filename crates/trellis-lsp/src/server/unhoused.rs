@@ -36,7 +36,7 @@ impl Server<'_> {
     pub(super) fn edited_unhoused(&mut self, file: &Path, params: &DidChangeTextDocumentParams) {
         let encoding = self.state.encoding();
         let Some(mut open) = self.state.unhoused.remove(file) else { return };
-        if !open.edited(params, encoding) {
+        if !open.apply(params, encoding) {
             // The text in the editor is unknown.
             return;
         }

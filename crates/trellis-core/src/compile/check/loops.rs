@@ -76,7 +76,7 @@ impl Search<'_, '_> {
             let closed = part.iter().all(|&point| next(point).all(|next| part.binary_search(&next).is_ok()));
             let leads = part.iter().any(|&point| next(point).next().is_some());
             if closed && leads {
-                let part = LoopPart { cfg: within, points: part, called: self.called(part) };
+                let part = LoopPart { cfg: within, points: part, called: self.points_of_children(part) };
                 let diagnostic = part.report();
                 let is_endless = diagnostic.code == Code::EndlessLoop;
                 let is_ended = self.has_children && part.points.iter().all(|&point| !self.lasting[point as usize]);
@@ -109,7 +109,7 @@ impl Search<'_, '_> {
     }
 
     /// Returns the points of the children of these points, and of their children.
-    fn called(&self, points: &[u32]) -> Vec<u32> {
+    fn points_of_children(&self, points: &[u32]) -> Vec<u32> {
         let mut begun = vec![false; self.reached.len()];
         let children = points.iter().flat_map(|&point| cfg::children(self.cfg.program, PointIndex(point)));
         children.for_each(|child| begun[child.index()] = true);

@@ -7,20 +7,21 @@ use crate::{
         outline::outline,
     },
     diagnostic::{Code, Diagnostic, did_you_mean},
-    path::{KeyPath, Segment},
+    path::KeyPath,
     schema::Flaw,
     span::Span,
-    syntax::node::NodeSyntax,
+    syntax::node::{AssignSyntax, NodeSyntax},
     template::{Shape, Term},
     value::Value,
 };
 
-/// A literal: its place, the path that it is written to, and whether it is one item of the list there.
+/// A literal: its place, the path that it is written to, and whether it is one item of the list there, with its number where that is known.
 struct Literal<'s> {
     shape: &'s Shape,
     span: Span,
     to: &'s KeyPath,
     is_item: bool,
+    at: Option<usize>,
 }
 
 impl Lowering<'_> {
@@ -39,26 +40,31 @@ impl Lowering<'_> {
             match &assign.value.value {
                 // An appended list adds its items.
                 Shape::List(items) if is_item => {
-                    for item in items {
-                        self.hold(here, &Literal { shape: &item.value, span: item.span, to, is_item }, &mut found);
+                    let before = length_before(node, assign);
+                    for (number, item) in items.iter().enumerate() {
+                        let at = before.map(|before| before + number);
+                        self.hold(here, &Literal { shape: &item.value, span: item.span, to, is_item, at }, &mut found);
                     }
                 }
                 Shape::Expression(expression) => {
                     for value in constants(expression.made()) {
                         let items = if is_item { value.as_list().map(|items| items.iter().cloned().collect::<Vec<_>>()) } else { None };
                         for value in items.unwrap_or_else(|| vec![value.clone()]) {
-                            self.hold(here, &Literal { shape: &Shape::Literal(value), span, to, is_item }, &mut found);
+                            self.hold(here, &Literal { shape: &Shape::Literal(value), span, to, is_item, at: None }, &mut found);
                         }
                     }
                 }
-                shape => self.hold(here, &Literal { shape, span, to, is_item }, &mut found),
+                shape => {
+                    let at = if is_item { length_before(node, assign) } else { None };
+                    self.hold(here, &Literal { shape, span, to, is_item, at }, &mut found);
+                }
             }
         }
         for option in node.options() {
             let own = option.writes.as_ref().and_then(|writes| writes.save_to.as_ref());
             if let Some(to) = own.or(node.save_to.as_ref()) {
                 let shape = Shape::Literal(option.value.value.clone());
-                self.hold(here, &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false }, &mut found);
+                self.hold(here, &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false, at: None }, &mut found);
             }
         }
         self.found.append(&mut found);
@@ -67,10 +73,13 @@ impl Lowering<'_> {
     fn hold(&self, here: Here<'_>, literal: &Literal<'_>, found: &mut Vec<Diagnostic>) {
         let types = &self.graphs[here.graph as usize].types;
         let Some(declared) = types.iter().find(|declared| declared.key.value == *literal.to.root()) else { return };
-        let mut rest = literal.to.rest().to_vec();
-        rest.extend(literal.is_item.then_some(Segment::Index(0)));
-        let part = if rest.is_empty() { Some(declared.schema.clone()) } else { declared.schema.part(&rest) };
+        let part = match (literal.is_item, literal.to.rest()) {
+            (true, rest) => declared.schema.added_item(rest, literal.at),
+            (false, []) => Some(declared.schema.clone()),
+            (false, rest) => declared.schema.part(rest),
+        };
         let Some(part) = part else { return };
+        let is_beyond = literal.is_item && part.source().as_bool() == Some(false);
         let mut holes = Vec::new();
         let value = outline(literal.shape, &mut String::new(), &mut holes);
         for flaw in part.flaws(&value, &holes) {
@@ -87,7 +96,10 @@ impl Lowering<'_> {
                 false => format!("`{}`", literal.to),
             };
             let steps = at.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
-            let message = format!("{} {message}", steps.fold(subject, |subject, step| key_of(&subject, &step)));
+            let message = match literal.at.filter(|_| is_beyond) {
+                Some(at) => format!("`{}` takes no item number {}", literal.to, at + 1),
+                None => format!("{} {message}", steps.fold(subject, |subject, step| key_of(&subject, &step))),
+            };
             let near = value.as_str().filter(|_| at.is_empty()).and_then(|text| {
                 let (values, _) = part.closed(&[])?;
                 did_you_mean(text, values.iter().filter_map(Value::as_str))
@@ -99,6 +111,21 @@ impl Lowering<'_> {
             );
         }
     }
+}
+
+/// Returns the number of items that a list has where `append` adds to it, if the writes beside set all of it.
+fn length_before(node: &NodeSyntax, append: &AssignSyntax) -> Option<usize> {
+    let is_alike = |assign: &&AssignSyntax| assign.key.value.root() == append.key.value.root();
+    let of_options = || node.option_writes();
+    let adds = node.append.iter().chain(of_options().flat_map(|writes| &writes.append)).filter(is_alike).count();
+    let sets = node.set.iter().chain(of_options().flat_map(|writes| &writes.set)).filter(is_alike).count();
+    let is_here = |added: &[AssignSyntax]| added.iter().any(|added| std::ptr::eq(added, append));
+    let of_option = of_options().find(|writes| is_here(&writes.append)).map(|writes| &writes.set[..]);
+    let beside = if is_here(&node.append) { Some(&node.set[..]) } else { of_option };
+    let set = beside?.iter().find(|assign| assign.key.value == append.key.value).filter(|_| adds == 1 && sets == 1)?;
+    let Shape::List(items) = &set.value.value else { return None };
+    let may_lack = |shape: &Shape| matches!(shape, Shape::Expression(expression) if expression.is_optional());
+    (!items.iter().any(|item| may_lack(&item.value))).then_some(items.len())
 }
 
 /// Returns the constants among which an expression chooses: each of them may be its value.

@@ -34,7 +34,7 @@ impl<'d> KnownPaths<'d> {
     /// Adds what a node sets or declares.
     pub(super) fn node(&mut self, node: &'d NodeSyntax) {
         node.save_to.iter().for_each(|path| self.open(&path.value));
-        node.required_context.iter().for_each(|path| self.given(&path.value));
+        node.required_context.iter().for_each(|path| self.add_given(&path.value));
         node.context_schema.iter().for_each(|(key, schema)| self.key(&key.value).schema(&schema.value));
         node.set.iter().chain(&node.default_context).for_each(|assign| self.assign(assign));
         node.append.iter().for_each(|assign| self.open(&assign.key.value));
@@ -80,7 +80,7 @@ impl<'d> KnownPaths<'d> {
     }
 
     /// Adds a path that a host or a caller gives: what else is around it is not known.
-    fn given(&mut self, path: &'d KeyPath) {
+    fn add_given(&mut self, path: &'d KeyPath) {
         let mut here = self;
         for segment in path.segments() {
             let Segment::Key(key) = segment else { break };

@@ -20,8 +20,12 @@ const DECIDING: [&str; 4] = ["type", "const", "enum", "$ref"];
 /// Returns the keys that a schema names. Those under `properties` and `required`, and those that a pattern spells out, have to be there; those of
 /// alternatives need not.
 pub(super) fn schema_keys(schema: &YamlNode<'_>) -> Vec<SchemaKeySyntax> {
-    let mut keys = Vec::new();
-    needed(schema, &[], &mut keys);
+    let (mut keys, mut asked) = (Vec::new(), Vec::new());
+    add_needed(schema, &[], &mut keys, &mut asked);
+    // Inside of a value, `required` asks whether a key is there: without it the predicate does not hold.
+    for key in &mut keys {
+        key.is_needed &= !asked.iter().any(|asked| key.path.value.segments().starts_with(asked.segments()));
+    }
     for part in listed(schema, "anyOf").iter().chain(listed(schema, "oneOf")) {
         for (key, entry) in properties(part) {
             let Some(path) = KeyPath::new(vec![Segment::Key(key.into())]) else { continue };
@@ -31,27 +35,27 @@ pub(super) fn schema_keys(schema: &YamlNode<'_>) -> Vec<SchemaKeySyntax> {
     keys
 }
 
-/// Adds the keys that have to be there, below these segments, and in the parts that all hold. A key with the schema `false` may not be there, so nobody
-/// needs it. Inside of a value, `required` asks whether a key is there: without it the predicate does not hold.
-fn needed(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKeySyntax>) {
+/// Adds the keys that have to be there, below these segments, and in the parts that all hold, and the keys inside of values that `required` asks about.
+/// A key with the schema `false` may not be there, so nobody needs it.
+fn add_needed(schema: &YamlNode<'_>, above: &[Segment], keys: &mut Vec<SchemaKeySyntax>, asked: &mut Vec<KeyPath>) {
     let path = |key: &str| KeyPath::new([above, &[Segment::Key(key.into())]].concat());
-    let required = listed(schema, "required");
-    let asks =
-        |key: &str| !above.is_empty() && required.iter().any(|name| matches!(&name.data, YamlData::Scalar(name, _) if **name == *key));
-    for (key, entry) in properties(schema).filter(|(key, entry)| entry.value.plain() != Plain::Bool(false) && !asks(key)) {
+    for (key, entry) in properties(schema).filter(|(_, entry)| entry.value.plain() != Plain::Bool(false)) {
         let Some(path) = path(key) else { continue };
         let words = words(&entry.value, false);
         keys.push(SchemaKeySyntax { path: Spanned::new(path.clone(), entry.span), words, is_needed: true });
-        needed(&entry.value, path.segments(), keys);
+        add_needed(&entry.value, path.segments(), keys, asked);
     }
-    if above.is_empty() {
-        for name in required {
-            let YamlData::Scalar(key, _) = &name.data else { continue };
-            let Some(path) = path(key).filter(|path| keys.iter().all(|known| known.path.value != *path)) else { continue };
-            keys.push(SchemaKeySyntax { path: Spanned::new(path, name.span), words: Vec::new(), is_needed: true });
+    for name in listed(schema, "required") {
+        let YamlData::Scalar(key, _) = &name.data else { continue };
+        match path(key) {
+            Some(path) if !above.is_empty() => asked.push(path),
+            Some(path) if keys.iter().all(|known| known.path.value != path) => {
+                keys.push(SchemaKeySyntax { path: Spanned::new(path, name.span), words: Vec::new(), is_needed: true });
+            }
+            _ => {}
         }
     }
-    listed(schema, "allOf").iter().for_each(|part| needed(part, above, keys));
+    listed(schema, "allOf").iter().for_each(|part| add_needed(part, above, keys, asked));
 }
 
 /// Returns the words of a schema about a value, and about what is inside of it. Where others stand beside it, or around it, the words about a value

@@ -92,7 +92,8 @@ impl<'s> TemplateReads<'s> {
             return;
         }
         let (when, inside) = (self.when.clone().into(), source.inside.into());
-        let (demand, deep) = (self.demand, source.deep);
+        // What is unknown inside of a value is calculated with there, not the value.
+        let (demand, deep) = (self.demand.filter(|_| !source.deep), source.deep);
         self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep, demand, blind: false, calculation: None });
     }
 

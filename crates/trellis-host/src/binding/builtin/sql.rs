@@ -200,8 +200,11 @@ pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str, may_write: bool
         error if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => None,
         error => Some((None, error.to_string())),
     };
-    let made = connection.execute_batch(init);
-    let Some(sql) = sql else { return made.err().and_then(|error| why(error, init)) };
+    let made = make(&connection, init);
+    let Some(sql) = sql else {
+        let (begin, error) = made.err()?;
+        return why(error, init).map(|(at, message)| (at.or(Some(begin)), message));
+    };
     made.ok()?;
     let mut batch = Batch::new(&connection, sql);
     match batch.next() {
@@ -211,6 +214,36 @@ pub(in crate::binding) fn mistake(sql: Option<&str>, init: &str, may_write: bool
             Ok(Some(_)) => Some((None, "`sql` holds more than one statement".to_owned())),
             Ok(None) | Err(_) => (!may_write && !statement.readonly()).then(|| (None, WRITES.to_owned())),
         },
+    }
+}
+
+/// Runs statements one by one. An error has the byte at which its statement begins.
+fn make(connection: &Connection, init: &str) -> Result<(), (usize, rusqlite::Error)> {
+    let (mut batch, mut at) = (Batch::new(connection, init), 0);
+    let begin = |at: usize| at + blanks(&init[at..]);
+    while let Some(mut statement) = batch.next().map_err(|error| (begin(at), error))? {
+        let text = statement.expanded_sql().unwrap_or_default();
+        let from = init[at..].find(&*text).map(|found| at + found);
+        run(&mut statement).map_err(|error| (begin(from.unwrap_or(at)), error))?;
+        at = from.map_or(at, |from| from + text.len());
+    }
+    Ok(())
+}
+
+fn run(statement: &mut Statement<'_>) -> rusqlite::Result<()> {
+    let mut rows = statement.raw_query();
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+/// Returns the length of the blanks and comments with which a text of SQL begins.
+fn blanks(text: &str) -> usize {
+    let mut rest = text;
+    loop {
+        let trimmed = rest.trim_start_matches(|char: char| char.is_whitespace() || char == ';');
+        let comment = [("--", "\n"), ("/*", "*/")].into_iter().find_map(|(open, close)| Some((trimmed.strip_prefix(open)?, close)));
+        let Some((comment, close)) = comment else { return text.len() - trimmed.len() };
+        rest = comment.split_once(close).map_or("", |(_, rest)| rest);
     }
 }
 

@@ -1,25 +1,26 @@
 //! Check of saved values against the types in `context:`.
 //!
 //! A finding needs no witness: if the declared type and the type of an answer, result or copied key have no value in common, every session
-//! that writes it is wrong. So is one whose items or entries are written one by one, where one of these has none.
+//! that writes it is wrong. So is one whose items or entries are written one by one, where one of these has none, and a mapping that lacks a required
+//! key which no write of the program adds.
 
-use super::written_part::{ApartPart, WrittenPart};
+use super::written_part::{ApartPart, WrittenPart, span_at};
 use crate::{
     compile::{
         dataflow::{
-            domain::{Misfit, TypeId, TypeTable},
+            domain::{Misfit, TypeId, TypeTable, item_of, key_of},
             fixpoint::Analysis,
         },
         outline::outline,
     },
-    diagnostic::{Code, Diagnostic, FilePath},
+    diagnostic::{Code, Diagnostic, FilePath, nearest},
     path::{KeyPath, Segment},
     program::{Graph, Node, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget},
     schema::{Flaw, Schema},
     span::Span,
     syntax::document::Content,
     template::KindSet,
-    value::Key,
+    value::{Key, Value},
 };
 
 /// Reports writes whose type, or that of a part, and the declared type meet to bottom.
@@ -51,19 +52,21 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
                 let declared = analysis.types.present(declared);
                 let shape = if let WriteSource::Shape(shape) = &write.value { Some(shape) } else { None };
                 let written = WrittenPart { given: &given, shape, span: write.origin };
-                let (span, message, help) = match is_item {
-                    true if is_no_list(&analysis.types, declared) => {
+                let lacking = if is_item { None } else { lacking(program, write, schema, path) };
+                let (span, message, help) = match (is_item, lacking) {
+                    (_, Some(lacking)) => lacking,
+                    (true, _) if is_no_list(&analysis.types, declared) => {
                         let declared = analysis.types.described(declared);
                         let message = format!("`{path}` is declared as {declared}, and `append` makes a list of it");
                         (write.origin, message, "use `set`, or declare a list in `context`".to_owned())
                     }
                     _ if is_held(node, reply, write, schema, path, is_item) => continue,
-                    true => match written.added(&mut analysis.types, declared, &format!("an item of `{path}`")) {
-                        Some(apart) => apart.worded("added"),
+                    (true, _) => match written.apart_of_items(&mut analysis.types, declared, &format!("an item of `{path}`")) {
+                        Some(apart) => apart.describe("added"),
                         None => continue,
                     },
-                    false => match written.apart(&mut analysis.types, declared, &format!("`{path}`"), false) {
-                        Some(apart) => apart.worded("saved"),
+                    (false, _) => match written.apart(&mut analysis.types, declared, &format!("`{path}`"), false) {
+                        Some(apart) => apart.describe("saved"),
                         None => continue,
                     },
                 };
@@ -79,7 +82,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
 
 impl ApartPart {
     /// Returns its place, a message and a help.
-    fn worded(self, is_done: &str) -> (Span, String, String) {
+    fn describe(self, is_done: &str) -> (Span, String, String) {
         let Misfit { subject, is, wanted, lacks, .. } = self.misfit;
         let message = match lacks {
             true => format!("{subject} is declared as {wanted}, and what is {is_done} has none"),
@@ -117,10 +120,66 @@ fn is_held(node: &Node, reply: &Reply, write: &Write, schema: &Schema, path: &Ke
     };
     let mut holes = Vec::new();
     let value = outline(shape, &mut String::new(), &mut holes);
-    let steps: Vec<Segment> = path.rest().iter().cloned().chain(is_item.then_some(Segment::Index(0))).collect();
-    let part = if steps.is_empty() { Some(schema.clone()) } else { schema.part(&steps) };
+    let part = if is_item { schema.added_item(path.rest(), None) } else { part_at(schema, path) };
     let flaws = part.map(|part| part.flaws(&value, &holes)).unwrap_or_default();
     holes.is_empty() || flaws.iter().any(|flaw| matches!(flaw, Flaw::Unfit(..) | Flaw::Unknown(..)))
+}
+
+/// Returns the demands of the declaration of a key on the value at a path.
+fn part_at(schema: &Schema, path: &KeyPath) -> Option<Schema> {
+    if path.is_key() { Some(schema.clone()) } else { schema.part(path.rest()) }
+}
+
+/// Returns the place of a mapping that lacks a required key which nothing adds, with a message and a help. An empty one only makes room.
+fn lacking(program: &Program, write: &Write, schema: &Schema, path: &KeyPath) -> Option<(Span, String, String)> {
+    let WriteSource::Shape(shape) = &write.value else { return None };
+    let mut holes = Vec::new();
+    let value = outline(shape, &mut String::new(), &mut holes);
+    let flaws = part_at(schema, path)?.flaws(&value, &holes);
+    if flaws.iter().any(|flaw| matches!(flaw, Flaw::Unfit(..) | Flaw::Unknown(..))) {
+        return None;
+    }
+    flaws.iter().find_map(|flaw| {
+        let Flaw::Missing(pointer, key) = flaw else { return None };
+        let (mut inner, mut subject, mut missing) = (&value, format!("`{path}`"), path.segments().to_vec());
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            match inner {
+                Value::List(items) => {
+                    let at = step.parse().ok()?;
+                    inner = items.get(at)?;
+                    subject = item_of(&subject);
+                    missing.push(Segment::Index(at));
+                }
+                entries => {
+                    inner = entries.as_map()?.get(&step)?;
+                    subject = key_of(&subject, &step);
+                    missing.push(Segment::Key(step.as_str().into()));
+                }
+            }
+        }
+        let given = inner.as_map().filter(|given| !given.is_empty())?;
+        missing.push(Segment::Key(key.as_str().into()));
+        if is_added(program, path, &missing) {
+            return None;
+        }
+        let near = nearest(key, given.keys().map(|name| &**name));
+        let help = near.map_or_else(|| format!("add `{key}: …`"), |near| format!("`{near}` is there: did you mean `{key}`?"));
+        let message = format!("{subject} needs `{key}`, which is not given here, and nothing adds it");
+        Some((span_at(shape, write.origin, pointer), message, help))
+    })
+}
+
+/// Returns whether some write of the program adds a path to what is written at a path above it.
+fn is_added(program: &Program, above: &KeyPath, missing: &[Segment]) -> bool {
+    let adds = |write: &Write| match &write.to {
+        WriteTarget::Path(path) | WriteTarget::Append(path) => {
+            let path = path.segments();
+            path.len() > above.segments().len() && (path.starts_with(missing) || missing.starts_with(path))
+        }
+        WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
+    };
+    program.replies.iter().flat_map(|reply| &reply.update).any(adds)
 }
 
 /// Returns the place where `context:` declares a key.

@@ -4,7 +4,7 @@
 //! A list is followed from its literal to the `each` where that reads the path that was written. Items that the list can no longer hold there are
 //! left out.
 
-use super::written_part::{ApartPart, WrittenPart};
+use super::written_part::{ApartPart, WrittenPart, span_at};
 use crate::{
     compile::{
         cfg::Cfg,
@@ -58,7 +58,7 @@ impl LiteralItem<'_> {
     }
 
     /// Returns the type of the item where it is written, part by part.
-    fn written(&self, analysis: &mut Analysis<'_, '_>) -> Option<WrittenType> {
+    fn written_type(&self, analysis: &mut Analysis<'_, '_>) -> Option<WrittenType> {
         let (on, number) = self.by?;
         let mut written = Vec::new();
         analysis.reply_at(self.point, on, &mut |of| written.push(of));
@@ -214,7 +214,7 @@ impl Item<'_, '_> {
     fn misfit(&self, analysis: &mut Analysis<'_, '_>, offered: &[std::sync::Arc<Tool>]) -> Option<Diagnostic> {
         let name = self.value.as_map()?.get("name")?.as_str().filter(|_| !self.holes.is_empty() && !self.is_hole("/name"))?;
         let parameters = offered.iter().find(|tool| *tool.name == *name)?.parameters.as_ref()?;
-        let written = self.literal.written(analysis)?;
+        let written = self.literal.written_type(analysis)?;
         let WrittenParts::Entries(entries) = &written.parts else { return None };
         let (at, (_, args)) = entries.iter().enumerate().find(|(_, (key, _))| **key == *"args")?;
         let item = WrittenPart { given: &written, shape: Some(self.literal.shape), span: self.literal.span };
@@ -240,18 +240,7 @@ impl Item<'_, '_> {
 
     /// Returns the span of the value at a pointer, or of the nearest one around it.
     fn place(&self, pointer: &str) -> Span {
-        let (mut shape, mut span) = (self.literal.shape, self.literal.span);
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            let next = match shape {
-                Shape::Map(entries) => entries.iter().rev().find(|(key, _)| *key.value == *step).map(|(_, value)| value),
-                Shape::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
-                _ => None,
-            };
-            let Some(next) = next else { break };
-            (shape, span) = (&next.value, next.span);
-        }
-        span
+        span_at(self.literal.shape, self.literal.span, pointer)
     }
 }
 

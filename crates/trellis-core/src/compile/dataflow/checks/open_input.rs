@@ -1,8 +1,8 @@
 //! `open-input`: a key that whoever begins a session can set where `inputs` is open, and that the graph reads as its own (language 7.1).
 //!
-//! **Algorithm.** Definite assignment over the steps of the outermost graph: which keys are written as a whole on every path to a point. A read of any
-//! other key, a test of its presence and an `append` to it see the value that a session began with. It ends because the sets only shrink. A called graph
-//! begins with arguments, which its author writes.
+//! **Algorithm.** Definite assignment over the steps of the outermost graph: which keys, and which parts of them, are written on every path to a point. A
+//! read of anything else, a test of its presence and an `append` to it see the value that a session began with. It ends because there are finitely many
+//! written paths, and fewer at each visit. A called graph begins with arguments, which its author writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,34 @@ use crate::{
         dataflow::ir::{Instr, PointIr, each_followed, edge_span},
     },
     diagnostic::{Code, Diagnostic, Place},
-    path::KeyPath,
-    program::{Call, Callee, Node, PointIndex, Program, Role, Write, WriteSource, WriteTarget},
+    path::{KeyPath, Segment},
+    program::{Call, Callee, ITEM, Node, PointIndex, Program, Role, Write, WriteSource, WriteTarget},
     schema::{Flaw, Hole, Schema, below},
     scope::RESERVED,
+    template::Shape,
     value::{Key, Value},
 };
 
-/// Keys that are written on every path.
-type Assigned = BTreeSet<Key>;
+/// Keys, and parts of their values, that are written on every path.
+#[derive(Clone)]
+struct Assigned(BTreeSet<KeyPath>);
+
+impl Assigned {
+    /// Returns whether the whole value at a path is written.
+    fn covers(&self, path: &KeyPath) -> bool {
+        self.0.iter().any(|written| path.segments().starts_with(written.segments()))
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        self.0.iter().all(|path| other.covers(path))
+    }
+
+    /// Returns what is written on both of two ways.
+    fn meet(&self, other: &Self) -> Self {
+        let (own, others) = (self.0.iter().filter(|path| other.covers(path)), other.0.iter().filter(|path| self.covers(path)));
+        Self(own.chain(others).cloned().collect())
+    }
+}
 
 /// Reports the keys that a session may begin with although `inputs` does not name them, each at its first read.
 pub(crate) fn check(program: &Program, tainted: &[bool], found: &mut Vec<Diagnostic>) {
@@ -32,15 +51,16 @@ pub(crate) fn check(program: &Program, tainted: &[bool], found: &mut Vec<Diagnos
     let required =
         words.and_then(|words| words.get("required")?.as_list()).into_iter().flat_map(|keys| keys.iter().filter_map(Value::as_str));
     let of_entry = entry.required.iter().map(|path| path.root().clone()).chain(entry.types.iter().map(|(key, _)| key.clone()));
-    let declared: Assigned = named.chain(required.map(Key::from)).chain(of_entry).chain(RESERVED.map(Key::from)).collect();
+    let declared = named.chain(required.map(Key::from)).chain(of_entry).chain(RESERVED.map(Key::from));
+    let declared = Assigned(declared.filter_map(|key| KeyPath::new(vec![Segment::Key(key)])).collect());
     let mut open_reads = OpenReads { program, ir: PointIr::new(program), found: BTreeMap::new() };
     let mut assigned: BTreeMap<u32, Assigned> = BTreeMap::new();
     let first = program.entry().gate.unwrap_or(program.entry().body);
     let mut open = vec![(first, declared)];
     while let Some((point, begun)) = open.pop() {
         let known = match assigned.get(&point.0) {
-            Some(known) if known.is_subset(&begun) => continue,
-            Some(known) => known.intersection(&begun).cloned().collect(),
+            Some(known) if known.is_within(&begun) => continue,
+            Some(known) => known.meet(&begun),
             None => begun,
         };
         assigned.insert(point.0, known);
@@ -118,10 +138,8 @@ impl<'p> OpenReads<'p> {
             let site = self.ir.sites[site as usize];
             self.note(site.path, assigned, || site.place(program));
         }
-        if let Instr::Write { write: Write { to: WriteTarget::Path(path), .. }, .. } = &self.ir.ops[at as usize]
-            && path.rest().is_empty()
-        {
-            assigned.insert(path.root().clone());
+        if let Instr::Write { write: Write { to: WriteTarget::Path(path), .. }, .. } = &self.ir.ops[at as usize] {
+            assigned.0.insert(path.clone());
         }
     }
 
@@ -130,7 +148,7 @@ impl<'p> OpenReads<'p> {
         let place = || Place::new(self.program.path_of(node), write.origin);
         let (mut soft, place) = (Vec::new(), place());
         if let WriteSource::Shape(shape) = &write.value {
-            each_followed(shape, &mut |path| soft.push(path.clone()));
+            each_named(shape, &mut |path| soft.push(path.clone()));
         }
         if let WriteTarget::Append(path) = &write.to {
             soft.push(path.clone());
@@ -139,7 +157,7 @@ impl<'p> OpenReads<'p> {
     }
 
     fn note(&mut self, path: &KeyPath, assigned: &Assigned, place: impl FnOnce() -> Place) {
-        if !assigned.contains(path.root()) {
+        if !assigned.covers(path) {
             self.found.entry(path.root().clone()).or_insert_with(place);
         }
     }
@@ -148,11 +166,25 @@ impl<'p> OpenReads<'p> {
 /// Visits the paths that the calls of a node and its output may do without.
 fn softly_read(node: &Node, see: &mut impl FnMut(&KeyPath)) {
     let mut open: Vec<&Call> = if let Role::Act(call) = &node.role { vec![call] } else { Vec::new() };
-    node.output.iter().chain(&node.metadata).for_each(|shape| each_followed(shape, see));
+    node.output.iter().chain(&node.metadata).for_each(|shape| each_named(shape, see));
     while let Some(call) = open.pop() {
-        call.args.iter().chain(&call.metadata).for_each(|shape| each_followed(shape, see));
+        call.args.iter().chain(&call.metadata).for_each(|shape| each_named(shape, see));
         if let Callee::Parallel(branches, _) = &call.callee {
             open.extend(branches.iter().map(|(_, branch)| branch));
         }
+    }
+}
+
+/// Visits the paths that the expressions of a shape name, guarded or not.
+fn each_named(shape: &Shape, see: &mut impl FnMut(&KeyPath)) {
+    match shape {
+        Shape::Expression(_) => {
+            each_followed(shape, see);
+            let named = shape.references().into_iter().map(|named| named.path);
+            named.filter(|path| **path.root() != *ITEM).for_each(|path| see(&path));
+        }
+        Shape::List(items) => items.iter().for_each(|item| each_named(&item.value, see)),
+        Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_named(&shape.value, see)),
+        Shape::Literal(_) | Shape::Text(_) => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Check of the schemas of predicates against the types of the keys that they name (language 6.2).
 //!
-//! A word of JSON Schema that is about numbers holds for every text, and one about texts for every number: such a predicate says nothing. A finding
-//! needs no witness: it is about everything that the key can be wherever the predicate is asked.
+//! A word of JSON Schema that is about numbers holds for every text, and one about texts for every number: such a predicate says nothing. One that takes
+//! only values of another kind never holds. A finding needs no witness: it is about everything that the key can be wherever the predicate is asked.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::{
     },
     diagnostic::{Code, Diagnostic, Place},
     path::Segment,
-    program::{Guard, Node, PointIndex, SchemaKey, Speech},
+    program::{Guard, Node, PointIndex, Predicate, PredicateSource, SchemaKey, Speech},
     schema::SchemaWord,
-    template::KindSet,
+    template::{ElementStep, KindSet},
 };
 
 /// The words of JSON Schema that are about one kind of values.
@@ -83,7 +83,8 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
     }
     for ((index, number), Seen { of, asked }) in seen {
         let predicate = &program.predicates[index as usize];
-        found.extend(unfit(analysis, &predicate.name, &predicate.keys[number], of, &asked));
+        let key = &predicate.keys[number];
+        found.extend(never(analysis, predicate, key, of, &asked).or_else(|| unfit(analysis, &predicate.name, key, of, &asked)));
     }
 }
 
@@ -111,6 +112,42 @@ fn add(analysis: &mut Analysis<'_, '_>, seen: &mut BTreeMap<(u32, usize), Seen>,
     }
 }
 
+/// Returns the finding of a key, or of the items that it must contain, of which the schema takes only values of another kind.
+fn never(analysis: &mut Analysis<'_, '_>, predicate: &Predicate, key: &SchemaKey, of: TypeId, asked: &Place) -> Option<Diagnostic> {
+    let PredicateSource::Schema(schema) = &predicate.source else { return None };
+    // Of the entries for one key, one has its words.
+    let part = schema.part(key.path.segments()).filter(|_| key.is_needed && !key.words.is_empty())?;
+    let whole = format!("`{}`", key.path);
+    let takes = analysis.types.of_schema(part.source());
+    let mut wrong = apart(analysis, of, takes).map(|words| (whole.clone(), words, &["const", "enum", "type"][..]));
+    let words = part.source().as_map().filter(|words| !words.contains("minContains"));
+    if wrong.is_none()
+        && let Some(contained) = words.and_then(|words| words.get("contains"))
+        && is_known(analysis, of)
+        && analysis.types.sorts(of) == KindSet::LIST
+    {
+        let (items, takes) = (analysis.types.inside(of, &[ElementStep::Item]), analysis.types.of_part(part.source(), contained));
+        wrong = apart(analysis, items, takes).map(|words| (item_of(&whole), words, &["contains"][..]));
+    }
+    let (subject, [is, wanted], names) = wrong?;
+    let word = key.words.iter().find(|word| word.at.is_empty() && names.contains(&&*word.word.value));
+    let message = format!("`{}` can never be true: {subject} must be {wanted}, and is {is} where it is asked", predicate.name);
+    let file = &analysis.program.documents[key.place.document as usize].path;
+    let found = Diagnostic::new(Code::NeverTrue, file, word.map_or(key.place.span, |word| word.word.span), message);
+    Some(found.label(&asked.path, asked.span, "asked here").help(format!("let the schema ask for what `{}` can be", key.path)))
+}
+
+/// Returns the descriptions of two types that have no kind of values in common.
+fn apart(analysis: &mut Analysis<'_, '_>, one: TypeId, other: TypeId) -> Option<[String; 2]> {
+    let sorts = [one, other].map(|side| analysis.types.sorts(side));
+    let are_known = is_known(analysis, one) && is_known(analysis, other) && !sorts.contains(&KindSet::NONE);
+    let describe = |side| {
+        let present = analysis.types.present(side);
+        analysis.types.described(present)
+    };
+    (are_known && !sorts[0].meet(sorts[1])).then(|| [one, other].map(describe))
+}
+
 /// Returns the finding of a key whose words apply to nothing that it can be.
 fn unfit(analysis: &mut Analysis<'_, '_>, predicate: &str, key: &SchemaKey, of: TypeId, asked: &Place) -> Option<Diagnostic> {
     let (word, about, of) = key.words.iter().find_map(|SchemaWord { at, word }| {
@@ -131,12 +168,13 @@ fn unfit(analysis: &mut Analysis<'_, '_>, predicate: &str, key: &SchemaKey, of: 
     Some(Diagnostic::new(Code::TypeMismatch, file, word.word.span, message).label(&asked.path, asked.span, "asked here").help(help))
 }
 
+fn is_known(analysis: &Analysis<'_, '_>, of: TypeId) -> bool {
+    let of = analysis.types.get(of);
+    !of.unknown && !of.dynamic
+}
+
 /// Returns the type of a part of a value, where it is there; `None` if something unknown lies on the way.
 fn inside(analysis: &mut Analysis<'_, '_>, mut of: TypeId, at: &[Segment]) -> Option<TypeId> {
-    let is_known = |analysis: &Analysis<'_, '_>, of| {
-        let of = analysis.types.get(of);
-        !of.unknown && !of.dynamic
-    };
     for step in at {
         let known = analysis.types.get(of);
         let inner = match step {

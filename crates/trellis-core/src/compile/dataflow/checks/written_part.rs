@@ -50,8 +50,8 @@ impl<'a> WrittenPart<'a> {
         Some(ApartPart { span: self.span, misfit: types.misfit(subject, given, declared, are_apart) })
     }
 
-    /// Returns the innermost part of the items that it adds to a declared list.
-    pub(super) fn added(&self, types: &mut TypeTable, declared: TypeId, subject: &str) -> Option<ApartPart> {
+    /// Returns the innermost part that does not fit, of the items that it adds to a declared list.
+    pub(super) fn apart_of_items(&self, types: &mut TypeTable, declared: TypeId, subject: &str) -> Option<ApartPart> {
         let declared = types.inside(declared, &[ElementStep::Item]);
         if let WrittenParts::Items(items) = &self.given.parts {
             return (0..).zip(items).find_map(|(at, of)| self.part(at, of).apart(types, declared, subject, true));
@@ -71,4 +71,19 @@ impl<'a> WrittenPart<'a> {
         };
         Self { given, shape: inner.map(|inner| &inner.value), span: inner.map_or(self.span, |inner| inner.span) }
     }
+}
+
+/// Returns the span of the part of a shape at a pointer, or of the nearest one around it.
+pub(super) fn span_at(mut shape: &Shape, mut span: Span, pointer: &str) -> Span {
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let next = match shape {
+            Shape::Map(entries) => entries.iter().rev().find(|(key, _)| *key.value == *step).map(|(_, value)| value),
+            Shape::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        (shape, span) = (&next.value, next.span);
+    }
+    span
 }

@@ -62,7 +62,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         for at in reply.ops.0..reply.ops.1 {
             if let Op::Write { source, .. } = self.tables.ops.op(&point_ops, OpIndex(at)) {
-                see(self.written(&point_ops, &env, source));
+                see(self.written_type(&point_ops, &env, source));
             }
             if !self.transfer(&point_ops, &mut env, OpRange(at, at + 1), &mut now) {
                 return None;

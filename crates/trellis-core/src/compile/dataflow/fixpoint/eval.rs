@@ -23,13 +23,13 @@ pub(crate) enum WrittenParts {
 
 impl Analysis<'_, '_> {
     /// Returns the type of a written expression in an environment, part by part.
-    pub(crate) fn written(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> WrittenType {
+    pub(crate) fn written_type(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> WrittenType {
         let of = self.source(point_ops, env, source);
         let parts = match self.tables.sources.get(source).clone() {
-            SourceExpr::There(inner) => self.written(point_ops, env, inner).parts,
-            SourceExpr::List(items) => WrittenParts::Items(items.iter().map(|item| self.written(point_ops, env, *item)).collect()),
+            SourceExpr::There(inner) => self.written_type(point_ops, env, inner).parts,
+            SourceExpr::List(items) => WrittenParts::Items(items.iter().map(|item| self.written_type(point_ops, env, *item)).collect()),
             SourceExpr::Map(entries) => {
-                WrittenParts::Entries(entries.iter().map(|(key, of)| (key.clone(), self.written(point_ops, env, *of))).collect())
+                WrittenParts::Entries(entries.iter().map(|(key, of)| (key.clone(), self.written_type(point_ops, env, *of))).collect())
             }
             _ => WrittenParts::Whole,
         };

@@ -203,7 +203,7 @@ impl Analysis<'_, '_> {
         if !is_known || !works {
             let of_items = sorts.iter().any(|sort| sort.meet(CONTAINERS));
             let unknown = match is_known {
-                false => Unknown::Kind,
+                false => Unknown::Operands,
                 true if of_items => Unknown::Items,
                 true => Unknown::Use,
             };

@@ -7,6 +7,9 @@ use crate::{
     template::Calculation,
 };
 
+/// Bytes of an expression that a message shows.
+const MAX_SHOWN: usize = 80;
+
 /// Site: a place in the author's files that reads a path.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadSite<'p> {
@@ -120,6 +123,16 @@ impl<'p> ReadSite<'p> {
     /// Returns the path, or the source text if the read is more than a path.
     pub(crate) fn name(&self, program: &Program) -> String {
         if self.inside().is_empty() && self.calculation().is_none() { self.path.to_string() } else { self.written(program) }
+    }
+
+    /// Returns the source text of a read that is more than its path, if it is short.
+    pub(crate) fn expression(&self, program: &Program) -> Option<String> {
+        let ReadKind::Template(used, ..) = self.kind else { return None };
+        let is_more = used.blind || used.calculation.is_some() || !used.inside.is_empty();
+        // The whole text of a template stands for a place in it that is not exact.
+        let is_shown =
+            |text: &String| text.len() <= MAX_SHOWN && !text.is_empty() && !text.contains("{{") && *text != self.path.to_string();
+        is_more.then(|| self.written(program)).filter(is_shown)
     }
 
     /// Returns the source text of the read, in one line.

@@ -25,7 +25,8 @@ pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analy
 
 /// Returns an unchecked read of a site.
 pub(crate) fn of_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
-    UncheckedRead { place: site.place(program), path: site.path.clone(), unknown }
+    let expression = site.expression(program).map(Into::into);
+    UncheckedRead { place: site.place(program), path: site.path.clone(), expression, unknown }
 }
 
 /// Returns the unchecked use of a value by an operation.
@@ -50,5 +51,5 @@ fn of_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<Uncheck
         },
         Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } | Instr::Undo { .. } => return None,
     };
-    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
+    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, expression: None, unknown })
 }
