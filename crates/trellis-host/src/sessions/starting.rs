@@ -39,7 +39,8 @@ impl Sessions {
         check_name(id.as_str())?;
         if let Some(persistence) = &self.persistence {
             match self.loaded_once(persistence, &id).await {
-                Err(SendError::Unknown(_)) => {}
+                // Somebody may have removed the one that is in memory.
+                Err(SendError::Unknown(_)) => self.release(&id),
                 // Of another graph too.
                 stored => return Err(stored.err().unwrap_or(SendError::Exists(id))),
             }
@@ -50,6 +51,8 @@ impl Sessions {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
+        // A pause was that of one that is removed.
+        self.end_pause(&id);
         let turn = match self.driven(&slot).await {
             // Another process has a session of that name in the store.
             Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
