@@ -13,6 +13,27 @@ use crate::{
     store::{StoreError, check_name},
 };
 
+/// Takes a session out that has not begun, unless it may still begin: its start failed, or was dropped, and may be repeated.
+struct Unbegun<'s> {
+    sessions: &'s Sessions,
+    slot: &'s Arc<Slot>,
+    /// True if its client is asked something first, or somebody told it to stop.
+    may_begin: bool,
+}
+
+impl Drop for Unbegun<'_> {
+    fn drop(&mut self) {
+        let has_begun = !matches!(*self.slot.place.locked(), SlotState::Beginning(_));
+        if self.may_begin || has_begun {
+            return;
+        }
+        let mut slots = self.sessions.slots.locked();
+        if slots.get(&self.slot.id).is_some_and(|slot| Arc::ptr_eq(slot, self.slot)) {
+            slots.remove(&self.slot.id);
+        }
+    }
+}
+
 impl Sessions {
     /// Begins a session and continues to its first stop. A start without a name is `local`.
     ///
@@ -53,7 +74,13 @@ impl Sessions {
         }
         // A pause was that of one that is removed.
         self.end_pause(&id);
-        let turn = match self.driven(&slot).await {
+        let driven = {
+            let mut unbegun = Unbegun { sessions: self, slot: &slot, may_begin: false };
+            let driven = self.driven(&slot).await;
+            unbegun.may_begin = matches!(driven, Ok(_) | Err(SendError::Stopped));
+            driven
+        };
+        let turn = match driven {
             // Another process has a session of that name in the store.
             Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
                 self.slots.locked().remove(&id);
