@@ -160,14 +160,14 @@ impl Retaking<'_> {
         let marked = recorded.marked();
         let from = recorded.before.map_or(&recorded.after, |before| before).current_node_id.clone();
         if marked.is_empty() {
-            let step = recorded.in_its_words(take(engine).map_err(|why| self.diverged(recorded.record, &from, why))?);
+            let step = recorded.reword(take(engine).map_err(|why| self.diverged(recorded.record, &from, why))?);
             if !recorded.is(&step) {
                 return Err(self.diverged(recorded.record, &from, differs(&recorded.after, &step.state)));
             }
             return Ok(step.state);
         }
         self.redacted += u64::from(is_redacted(&json(recorded.record)));
-        let taken = take(&engine.believing(is_redacted)).map(|step| recorded.in_its_words(step));
+        let taken = take(&engine.believing(is_redacted)).map(|step| recorded.reword(step));
         let (program, to) = (engine.inspect(), &recorded.after.current_node_id);
         let (why, may_matter) = match taken {
             Ok(step) if recorded.is(&step) || recorded.reads_like(&step) => return Ok(recorded.after),
@@ -193,13 +193,13 @@ impl Retaking<'_> {
 }
 
 impl RecordedStep<'_> {
-    /// Returns a step as the recording program words it: earlier ones did not note that an error led to an end, and named it otherwise or not at all.
+    /// Rewords a step as the recording program did: earlier ones did not note that an error led to an end, and named it otherwise or not at all.
     /// The error itself is in `sys.error`, and compared there.
-    fn in_its_words(&self, mut step: Step) -> Step {
+    fn reword(&self, mut step: Step) -> Step {
         step.state.after_error &= self.after.after_error;
         if let (Some(recorded), Some(now)) = (&self.after.ended, &mut step.state.ended)
             && recorded.message != now.message
-            && what_failed(recorded).is_some_and(|recorded| what_failed(now) == Some(recorded))
+            && message_without_cause(recorded).is_some_and(|recorded| message_without_cause(now) == Some(recorded))
         {
             Arc::make_mut(now).message.clone_from(&recorded.message);
         }
@@ -275,8 +275,8 @@ fn found<'p>(program: &'p Program, id: &NodeId) -> Option<&'p Node> {
     program.find(id).or_else(|| program.find_renamed(id)).map(|index| program.node(index))
 }
 
-/// Returns the engine's message of an end, up to the cause.
-fn what_failed(ended: &Ended) -> Option<&str> {
+/// Returns the message of an end, if it is of the engine, up to the cause.
+fn message_without_cause(ended: &Ended) -> Option<&str> {
     let message = ended.message.as_deref().filter(|message| message.starts_with(&format!("`{}` ", ended.node)))?;
     Some(message.split_once(", since ").map_or(message, |(what, _)| what))
 }
