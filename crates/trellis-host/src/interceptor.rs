@@ -21,7 +21,8 @@ pub enum Verdict {
         /// Further facts about it.
         meta: Option<Value>,
     },
-    /// It waits for an approval, as a call with `approve` does: the question is stored, and every process shows it.
+    /// It waits for an approval, as a call with `approve` does: the question is stored, and every process shows it. Nobody approves the tool of a
+    /// predicate or of a policy: it does not run, and the client answers the predicate, or the call that the policy is asked about is held.
     Hold {
         /// The question, instead of that of the graph; without one the call itself is shown.
         ask: Option<String>,

@@ -48,6 +48,9 @@ mod interrupted;
 mod json;
 #[path = "main/keys.rs"]
 mod keys;
+#[cfg(feature = "reload")]
+#[path = "main/live.rs"]
+mod live;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/numbers.rs"]

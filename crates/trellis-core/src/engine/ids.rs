@@ -36,6 +36,16 @@ pub(super) fn item(key: &IdempotencyKey, at: u32) -> IdempotencyKey {
     Words::default().text(key.as_str()).text("item").text(&at.to_string()).key(None)
 }
 
+impl KeySeed {
+    /// Returns the key of a question to a tool that no call of the graph asks, such as whether a predicate holds; `question` names it within its session.
+    pub fn key_of(&self, question: &str) -> IdempotencyKey {
+        Words::default().text(QUESTION).text(question).key(Some(self))
+    }
+}
+
+/// The prefix of the name of a question: no session is named so.
+const QUESTION: &str = "\u{0}question";
+
 /// The id of one attempt.
 pub(super) fn call(key: &IdempotencyKey, attempt: u32) -> CallId {
     CallId::new(format!("{key}-{attempt}"))
@@ -118,6 +128,7 @@ mod tests {
             "nobody tests a name without the number"
         );
         assert_ne!(item(&whole, 0), item(&whole, 1));
+        assert_ne!(KeySeed::from("9f").key_of("is_open@1"), KeySeed::from("9e").key_of("is_open@1"));
     }
 
     #[test]

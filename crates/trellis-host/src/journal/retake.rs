@@ -3,14 +3,14 @@
 //! A mark replaces a redacted value (`store/redacted/`). It is taken to fit its schemas; a step with another result is a divergence unless it reads a
 //! redacted value. Then the recorded result is used, and the step is listed as unchecked.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
     Engine, Input, NodeId, Program, SessionId, State, ToolResult, Value,
     engine::{Divergence, Step},
     path::{KeyPath, Segment},
     program::Node,
-    state::Changes,
+    state::{Changes, Ended},
 };
 
 use super::{Entry, Record};
@@ -160,14 +160,14 @@ impl Retaking<'_> {
         let marked = recorded.marked();
         let from = recorded.before.map_or(&recorded.after, |before| before).current_node_id.clone();
         if marked.is_empty() {
-            let step = take(engine).map_err(|why| self.diverged(recorded.record, &from, why))?;
+            let step = recorded.reword(take(engine).map_err(|why| self.diverged(recorded.record, &from, why))?);
             if !recorded.is(&step) {
                 return Err(self.diverged(recorded.record, &from, differs(&recorded.after, &step.state)));
             }
             return Ok(step.state);
         }
         self.redacted += u64::from(is_redacted(&json(recorded.record)));
-        let taken = take(&engine.believing(is_redacted));
+        let taken = take(&engine.believing(is_redacted)).map(|step| recorded.reword(step));
         let (program, to) = (engine.inspect(), &recorded.after.current_node_id);
         let (why, may_matter) = match taken {
             Ok(step) if recorded.is(&step) || recorded.reads_like(&step) => return Ok(recorded.after),
@@ -193,6 +193,19 @@ impl Retaking<'_> {
 }
 
 impl RecordedStep<'_> {
+    /// Rewords a step as the recording program did: earlier ones did not note that an error led to an end, and named it otherwise or not at all.
+    /// The error itself is in `sys.error`, and compared there.
+    fn reword(&self, mut step: Step) -> Step {
+        step.state.after_error &= self.after.after_error;
+        if let (Some(recorded), Some(now)) = (&self.after.ended, &mut step.state.ended)
+            && recorded.message != now.message
+            && message_without_cause(recorded).is_some_and(|recorded| message_without_cause(now) == Some(recorded))
+        {
+            Arc::make_mut(now).message.clone_from(&recorded.message);
+        }
+        step
+    }
+
     /// Returns whether a step has the same result, byte for byte.
     fn is(&self, step: &Step) -> bool {
         match self.before {
@@ -260,6 +273,12 @@ fn leaves_by(program: &Program, from: &NodeId, marked: &[KeyPath]) -> bool {
 
 fn found<'p>(program: &'p Program, id: &NodeId) -> Option<&'p Node> {
     program.find(id).or_else(|| program.find_renamed(id)).map(|index| program.node(index))
+}
+
+/// Returns the message of an end, if it is of the engine, up to the cause.
+fn message_without_cause(ended: &Ended) -> Option<&str> {
+    let message = ended.message.as_deref().filter(|message| message.starts_with(&format!("`{}` ", ended.node)))?;
+    Some(message.split_once(", since ").map_or(message, |(what, _)| what))
 }
 
 fn json(value: &impl serde::Serialize) -> String {

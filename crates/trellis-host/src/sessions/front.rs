@@ -167,7 +167,7 @@ impl Advance<'_> {
         };
         self.running.tell_rollback(child);
         let Some(here) = self.running.session.here_in(child) else { return Ok(()) };
-        let (node, entered_at, step) = (here.state.current_node_id.clone(), here.entered_at, here.state.step);
+        let (node, entered_at) = (here.state.current_node_id.clone(), here.entered_at);
         let due = |timeout: Option<Duration>| timeout.map(|timeout| entered_at.saturating_add(millis(timeout)));
         match halt {
             Halt::Said { .. } | Halt::Invalid(_) => {}
@@ -188,7 +188,7 @@ impl Advance<'_> {
             Halt::Call(call) => return self.call(child, call, None),
             Halt::Parts { whole, open } => return self.parts(child, &whole, open),
             Halt::Predicate(asked) => {
-                let question = PredicateQuestion::in_step(*asked, child.cloned(), node.clone(), step);
+                let question = PredicateQuestion::in_step(*asked, child.cloned(), &here.state);
                 self.need(child, &node, NeedKind::Predicate(question));
             }
             Halt::Ended(ended) => match child {
@@ -245,7 +245,7 @@ impl Advance<'_> {
             return self.below(due, |advance| advance.advance(Some(&below)));
         }
         if let Some(asks) = session.child_asks(&call.id) {
-            let question = PredicateQuestion::of_child(asks.clone(), child.cloned(), &call);
+            let question = PredicateQuestion::of_child(asks.clone(), child.cloned(), &call, session.here().state.seed.clone());
             self.need(child, &call.node, NeedKind::Predicate(question));
             return Ok(());
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use trellis_core::{
     Context, Engine, NodeId, Program, SessionId, Start, ToolOutcome, ToolResult,
     engine::Unanswered,
-    id::{CallId, IdempotencyKey},
-    state::{CallKind, CallRole, PartCalls, PendingCall},
+    id::{CallId, IdempotencyKey, KeySeed},
+    state::{CallKind, CallRole, PartCalls, PendingCall, State},
 };
 
 use super::{
@@ -28,6 +28,8 @@ pub(super) struct PredicateQuestion {
     child: Option<SessionId>,
     /// The call whose child cannot begin before.
     begins: Option<CallId>,
+    /// The random number of its session's start.
+    seed: Option<KeySeed>,
 }
 
 /// The outcome of a question.
@@ -46,20 +48,25 @@ pub(super) fn id(name: &str, step: Option<u64>) -> Arc<str> {
 impl PredicateQuestion {
     pub(super) fn at_start(asked: Unanswered, program: &Program, start: &Start) -> Self {
         let node = start.at.clone().unwrap_or_else(|| program.entry().id.clone());
-        Self { id: id(&asked.name, None), asked, node, child: None, begins: None }
+        Self { id: id(&asked.name, None), asked, node, child: None, begins: None, seed: start.seed.clone() }
     }
 
-    pub(super) fn in_step(asked: Unanswered, child: Option<SessionId>, node: NodeId, step: u64) -> Self {
-        let id = id(&asked.name, Some(step));
+    pub(super) fn in_step(asked: Unanswered, child: Option<SessionId>, state: &State) -> Self {
+        let id = id(&asked.name, Some(state.step));
         let id = child.as_ref().map_or(Arc::clone(&id), |child| format!("{id}@{child}").into());
-        Self { id, asked, node, child, begins: None }
+        Self { id, asked, node: state.current_node_id.clone(), child, begins: None, seed: state.seed.clone() }
     }
 
     /// The question without which the child of a call cannot begin.
-    pub(super) fn of_child(asked: Unanswered, caller: Option<SessionId>, call: &PendingCall) -> Self {
+    pub(super) fn of_child(asked: Unanswered, caller: Option<SessionId>, call: &PendingCall, seed: Option<KeySeed>) -> Self {
         let id = format!("{}@{}", id(&asked.name, None), call.id).into();
         let node = if let CallKind::Graph(node) = &call.kind { node.clone() } else { call.node.clone() };
-        Self { id, asked, node, child: caller, begins: Some(call.id.clone()) }
+        Self { id, asked, node, child: caller, begins: Some(call.id.clone()), seed }
+    }
+
+    /// The key under which a tool is asked: no two starts share one (language 7.8).
+    fn key(&self) -> IdempotencyKey {
+        self.seed.as_ref().map_or_else(|| IdempotencyKey::new(&*self.id), |seed| seed.key_of(&self.id))
     }
 
     pub(super) fn id(&self) -> &str {
@@ -124,6 +131,9 @@ impl Sessions {
             Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
             Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
             Verdict::Elsewhere(why) => return Err(why),
+            Verdict::Hold { .. } if !self.policy.approve_all => {
+                return Err(format!("the predicate `{name}` was not answered: an interceptor holds its tool `{}`", call.name));
+            }
             Verdict::Allow | Verdict::Hold { .. } => bindings.call(engine.inspect(), &call, &caller).await,
         };
         self.tell_in(slot, question.child.as_ref(), SessionEvent::Given(Arc::clone(&call), result.clone()));
@@ -169,7 +179,7 @@ fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall>
         node: question.node.clone(),
         args,
         secrets: Vec::new(),
-        idempotency_key: IdempotencyKey::new(&*question.id),
+        idempotency_key: question.key(),
         attempt: 1,
         delay: 0,
         timeout: timeout.map(|timeout| millis(timeout.value)),

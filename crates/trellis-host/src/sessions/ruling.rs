@@ -185,6 +185,7 @@ impl Sessions {
             Verdict::Answer { outcome, meta } => ToolResult::new(call.id.clone(), outcome).with_meta(meta),
             Verdict::Deny(why) => ToolResult::new(call.id.clone(), ToolOutcome::Denied(why)),
             Verdict::Elsewhere(why) => return Err(ToolError::new(why)),
+            Verdict::Hold { .. } if !self.policy.approve_all => return Err(ToolError::new("an interceptor holds it")),
             Verdict::Allow | Verdict::Hold { .. } => site.bindings.call_in(program, "", &call, &caller).await,
         };
         self.tell_in(slot, site.child, SessionEvent::Given(Arc::clone(&call), result.clone()));

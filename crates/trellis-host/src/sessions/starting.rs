@@ -13,6 +13,27 @@ use crate::{
     store::{StoreError, check_name},
 };
 
+/// Takes a session out that has not begun, unless it may still begin: its start failed, or was dropped, and may be repeated.
+struct Unbegun<'s> {
+    sessions: &'s Sessions,
+    slot: &'s Arc<Slot>,
+    /// True if its client is asked something first, or somebody told it to stop.
+    may_begin: bool,
+}
+
+impl Drop for Unbegun<'_> {
+    fn drop(&mut self) {
+        let has_begun = !matches!(*self.slot.place.locked(), SlotState::Beginning(_));
+        if self.may_begin || has_begun {
+            return;
+        }
+        let mut slots = self.sessions.slots.locked();
+        if slots.get(&self.slot.id).is_some_and(|slot| Arc::ptr_eq(slot, self.slot)) {
+            slots.remove(&self.slot.id);
+        }
+    }
+}
+
 impl Sessions {
     /// Begins a session and continues to its first stop. A start without a name is `local`.
     ///
@@ -39,7 +60,8 @@ impl Sessions {
         check_name(id.as_str())?;
         if let Some(persistence) = &self.persistence {
             match self.loaded_once(persistence, &id).await {
-                Err(SendError::Unknown(_)) => {}
+                // Somebody may have removed the one that is in memory.
+                Err(SendError::Unknown(_)) => self.release(&id),
                 // Of another graph too.
                 stored => return Err(stored.err().unwrap_or(SendError::Exists(id))),
             }
@@ -50,7 +72,15 @@ impl Sessions {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
-        let turn = match self.driven(&slot).await {
+        // A pause was that of one that is removed.
+        self.end_pause(&id);
+        let driven = {
+            let mut unbegun = Unbegun { sessions: self, slot: &slot, may_begin: false };
+            let driven = self.driven(&slot).await;
+            unbegun.may_begin = matches!(driven, Ok(_) | Err(SendError::Stopped));
+            driven
+        };
+        let turn = match driven {
             // Another process has a session of that name in the store.
             Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
                 self.slots.locked().remove(&id);

@@ -92,7 +92,7 @@ pub(crate) fn clock() -> Clock {
 }
 
 /// A store that holds what another one holds of a session, with some records otherwise.
-async fn copied(store: &MemoryStore, change: impl Fn(u64, Arc<str>) -> Arc<str>) -> MemoryStore {
+pub(crate) async fn copied(store: &MemoryStore, change: impl Fn(u64, Arc<str>) -> Arc<str>) -> MemoryStore {
     let (copy, head) = (MemoryStore::new(), stored(store, "s").await.head);
     let rows = store.records(&id("s"), 0, 1000).await.unwrap();
     let records = rows.into_iter().map(|row| change(row.seq, row.text.unwrap())).collect();

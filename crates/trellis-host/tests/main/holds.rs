@@ -10,7 +10,7 @@ use std::{
 
 use trellis_core::{SessionId, Start, Value};
 use trellis_host::{
-    Clock, Reply, Sessions, Stop, Turn, Verdict,
+    Clock, Policy, Reply, Sessions, Stop, Turn, Verdict,
     history::Operator,
     interceptor::Intercepted,
     policy::DecisionSource,
@@ -127,4 +127,45 @@ fn a_held_call_that_could_not_be_stored_is_told_again() {
         let turn = sessions.send(&id(), Reply::Approve { call: None, yes: true }).await.unwrap();
         assert_eq!((output(&turn), made.load(Ordering::Relaxed)), (Value::Int(7), 1));
     });
+}
+
+// Nobody could approve it: such a call is no wait of its session.
+#[test]
+fn a_held_tool_of_a_predicate_or_a_policy_does_not_run() {
+    let end = ("end.md", "---\n---\nDone.\n");
+    let asks = [
+        ("trellis.yaml", "predicates: { is_open: { binding: ask } }\nbindings: { ask: { function: ask } }\n"),
+        ("start.md", "---\ntransitions: [{ condition: is_open, to: end }, { to: closed }]\n---\n"),
+        ("closed.md", "---\n---\nClosed.\n"),
+        end,
+    ];
+    let decides = [
+        ("trellis.yaml", "policy: [{ tool: ask }]\nbindings: { ask: { function: ask }, charge: { function: charge } }\n"),
+        ("start.md", "---\ndo: charge\nto: end\n---\n"),
+        end,
+    ];
+    let begin = |files: &[(&str, &str)], policy: Policy| {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let stage = Stage::new(files).policy(policy).function(move |bindings| {
+            let count = Arc::clone(&count);
+            let bindings = bindings.shared().function("charge", |_, _| Ok(Value::Null));
+            bindings.function("ask", move |_, _| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok(Value::Bool(true))
+            })
+        });
+        let hold = |about: Intercepted<'_>| if &*about.call.name == "ask" { Verdict::hold() } else { Verdict::Allow };
+        let turn = run(stage.sessions().interceptor(hold).start(Start::default())).unwrap();
+        (turn.stop, asked.load(Ordering::Relaxed))
+    };
+    let (stop, asked) = begin(&asks, Policy::new());
+    assert!(matches!(stop, Stop::Predicate { .. }) && asked == 0, "{stop:?}");
+    let (stop, asked) = begin(&decides, Policy::new());
+    assert!(stop.held().is_some_and(|call| &*call.name == "charge") && asked == 0, "{stop:?}");
+    // Whoever approves all approves that too.
+    for files in [&asks[..], &decides[..]] {
+        let (stop, asked) = begin(files, Policy::new().approve_all(true));
+        assert!(matches!(stop, Stop::Ended(_)) && asked == 1, "{stop:?}");
+    }
 }

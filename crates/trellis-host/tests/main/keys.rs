@@ -85,12 +85,18 @@ fn two_tenants_with_sessions_of_one_name_share_no_key() {
 fn a_session_that_is_removed_and_begun_again_shares_no_key_with_the_first() {
     let ((stage, keys), store) = (shop(), Arc::new(MemoryStore::new()));
     run(async {
-        begin(&stage.stored(&store), "order-1").await;
+        let sessions = stage.stored(&store);
+        begin(&sessions, "order-1").await;
         let first = take(&keys);
+        sessions.pause(&id("order-1")).unwrap();
         let expected = store.load(&[id("order-1")]).await.unwrap().remove(0).unwrap().head.next;
         store.remove(&id("order-1"), Removal::Session { expected }).await.unwrap();
-        begin(&stage.stored(&store), "order-1").await;
-        assert!(!share_one(&first, &take(&keys)));
+        // Whoever removed it told nobody who has it in memory, paused.
+        begin(&sessions, "order-1").await;
+        assert!(!sessions.is_paused(&id("order-1")));
+        let second = take(&keys);
+        assert_eq!((first.len(), second.len()), (1, 1));
+        assert!(!share_one(&first, &second));
     });
 }
 
@@ -112,6 +118,36 @@ fn a_fork_has_keys_of_its_own_and_both_replay_byte_for_byte() {
             let replayed = replay(&stage.engine(), &history).unwrap();
             assert_eq!((replayed.records, replayed.unchecked.len()), (history.records.len() as u64, 0), "{name}");
         }
+    });
+}
+
+// Over HTTP such a key would bring one customer the answer that another one got.
+#[test]
+fn tools_of_predicates_have_keys_of_their_own_in_each_start() {
+    let files = [
+        ("trellis.yaml", "predicates: { is_open: { binding: ask } }\nbindings: { ask: { function: ask } }\n"),
+        ("start.md", "---\nassert: [is_open]\ntransitions: [{ condition: is_open, to: end }, { to: closed }]\n---\n"),
+        ("closed.md", "---\n---\nClosed.\n"),
+        ("end.md", "---\n---\nDone.\n"),
+    ];
+    let keys = Keys::default();
+    let asked = Arc::clone(&keys);
+    let stage = Stage::new(&files).function(move |bindings| {
+        let asked = Arc::clone(&asked);
+        bindings.function("ask", move |context, _| {
+            asked.lock().unwrap().push(context.idempotency_key.to_string());
+            Ok(Value::Bool(true))
+        })
+    });
+    run(async {
+        let mut tenants = Vec::new();
+        for _ in 0..2 {
+            begin(&stage.stored(&Arc::new(MemoryStore::new())), "order-1").await;
+            tenants.push(take(&keys));
+        }
+        assert_eq!((tenants[0].len(), tenants[1].len()), (2, 2), "at the start, and in the step behind it");
+        assert!(!share_one(&tenants[0], &tenants[1]), "{tenants:?}");
+        assert!(tenants.iter().flatten().all(|key| !key.contains("is_open")), "{tenants:?}");
     });
 }
 

@@ -11,7 +11,7 @@ use trellis_host::{
 };
 
 use crate::{
-    history::{STAY, clock, history, id, say, stage},
+    history::{STAY, clock, copied, history, id, say, stage},
     stage::{Stage, run},
 };
 
@@ -93,5 +93,36 @@ fn a_session_from_before_keys_knew_their_graph_keeps_its_keys_and_replays() {
         let history = history(&store, "s").await;
         let replayed = replay(&stage.engine(), &history).unwrap();
         assert_eq!((replayed.records, replayed.left_out, replayed.unchecked.len()), (history.records.len() as u64, 0, 0));
+    });
+}
+
+// 7.9
+#[test]
+fn a_session_from_before_an_end_named_its_cause_replays() {
+    let files = [
+        ("start.md", "---\ntools: [{name: pay}]\ndo: pay\non_error: sorry\non_denied: fail\nto: end\n---\n"),
+        ("sorry.md", "---\nend: failed\n---\nSorry.\n"),
+        ("end.md", "---\n---\n"),
+    ];
+    let stage = stage(&files);
+    run(async {
+        for (outcome, now, then) in [
+            (ToolOutcome::Error(ToolError::new("no money")), ", since `pay` failed: no money", ""),
+            (ToolOutcome::Denied(None), ", since `pay` was denied", ", since `pay` failed: denied"),
+        ] {
+            let store = Arc::new(MemoryStore::new());
+            let sessions = stage.stored(&store);
+            let call = pending(&sessions.start(Start { session: Some(id("s")), ..Start::default() }).await.unwrap());
+            sessions.send(&id("s"), settled(&call, outcome)).await.unwrap();
+            let earlier = copied(&store, |_, text| text.replace("\"after_error\":true,", "").replace(now, then).into()).await;
+            let recorded = history(&earlier, "s").await;
+            let replayed = replay(&stage.engine(), &recorded).unwrap();
+            assert_eq!((replayed.records, replayed.left_out), (recorded.records.len() as u64, 0));
+            let message = replayed.state.unwrap().ended.unwrap().message.clone().unwrap();
+            assert!(message.ends_with(then) && !message.contains(now), "{message}");
+            // Another end is still another one.
+            let other = copied(&store, |_, text| text.replace("` ", "` once ").into()).await;
+            replay(&stage.engine(), &history(&other, "s").await).unwrap_err();
+        }
     });
 }

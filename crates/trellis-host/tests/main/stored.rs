@@ -1,8 +1,11 @@
 //! Sessions in a store: they go on after a crash, an edit, a second writer and trouble with the store.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolError, Value};
@@ -66,6 +69,43 @@ fn a_session_goes_on_in_another_process() {
         assert!(ended(&stage.stored(&store).resume(&id()).await.unwrap()));
         assert!(matches!(sessions.resume(&"other".into()).await, Err(SendError::Unknown(_))));
         assert!(matches!(sessions.start(named("../../x")).await, Err(SendError::BadName(_))));
+    });
+}
+
+#[test]
+fn a_start_that_was_dropped_before_the_session_began_may_be_repeated() {
+    let files = [
+        ("trellis.yaml", "predicates: { is_open: { binding: ask } }\nbindings: { ask: { function: ask } }\n"),
+        ("start.md", "---\nassert: [is_open]\nto: end\n---\n"),
+        ("end.md", "---\n---\nDone.\n"),
+    ];
+    let is_first = Arc::new(AtomicBool::new(true));
+    let first = Arc::clone(&is_first);
+    let stage = Stage::new(&files).function(move |bindings| {
+        let first = Arc::clone(&first);
+        bindings.function_async("ask", move |_, _| {
+            let never_ends = first.swap(false, Ordering::Relaxed);
+            async move {
+                if never_ends {
+                    std::future::pending::<()>().await;
+                }
+                Ok(Value::Bool(true))
+            }
+        })
+    });
+    run(async {
+        let sessions = stage.stored(&Arc::new(MemoryStore::new()));
+        {
+            let mut start = pin!(sessions.start(Start::default()));
+            while is_first.load(Ordering::Relaxed) {
+                tokio::select! {
+                    biased;
+                    turn = &mut start => panic!("{turn:?}"),
+                    () = tokio::task::yield_now() => {}
+                }
+            }
+        }
+        assert!(ended(&sessions.start(Start::default()).await.unwrap()));
     });
 }
 

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use trellis_host::Bindings;
+use trellis_host::{Bindings, Sessions, Verdict, interceptor::Intercepted};
 use trellis_server::Tokens;
 
 use crate::stand::{Answer, SHOP, Stand, TOKEN, Terms};
@@ -233,6 +233,30 @@ async fn an_approval_that_is_sent_again_approves_no_other_call() {
     assert_eq!(held().await, Some(1), "the one that was shown");
     let again = result(&stand, approve(), forms()).await;
     assert_eq!(held().await, Some(1), "nobody saw the other one: {again}");
+}
+
+// C.3
+#[tokio::test]
+async fn a_call_that_an_interceptor_holds_is_a_form_for_a_person() {
+    let files = [("forms/start.md", "---\ntools: [{name: ship}]\ndo: ship\nto: bye\n---\n"), ("forms/bye.md", "Bye.\n")];
+    let over = |sessions: Sessions| {
+        let hold = |_: Intercepted<'_>| Verdict::Hold { ask: Some("More than usual?".to_owned()), expires: None };
+        sessions.interceptor(hold)
+    };
+    let stand = Stand::on(&files, Terms { over, ..Terms::default() }).await;
+    let forms = || json!({ "elicitation": {} });
+    let (form, with) = asked(&result(&stand, json!({ "name": "forms", "arguments": {} }), forms()).await);
+    assert!(form["message"].as_str().unwrap().contains("More than usual?"), "{form}");
+    // A model without such forms sees the same, and cannot decide.
+    let session = stand.get("/api/sessions").await.json()["items"][0]["session"].clone();
+    let seen = result(&stand, json!({ "name": "navigate", "arguments": { "session": session } }), json!({})).await;
+    let stop = &seen["structuredContent"]["stop"];
+    assert_eq!((&stop["type"], &stop["payload"]["ask"]), (&json!("APPROVAL"), &json!("More than usual?")), "{seen}");
+    let approve = json!({ "name": "navigate", "arguments": { "session": session, "approve": stop["payload"]["id"] } });
+    let refused = result(&stand, approve, json!({})).await;
+    assert_eq!(refused["structuredContent"]["code"], "approval-needs-a-person", "{refused}");
+    let approved = result(&stand, answered(&with, json!({ "decision": "approve" })), forms()).await;
+    assert_eq!(approved["structuredContent"]["stop"]["type"], "CALL_TOOL", "{approved}");
 }
 
 /// Asks for what the protocol has fields for, and for what it has not.
