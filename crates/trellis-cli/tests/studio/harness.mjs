@@ -174,7 +174,7 @@ export async function visit(browser, server, hash = "/", { width = SIZE.width, h
   const own = context ?? (await newContext(browser, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" }));
   const page = await own.newPage();
   // A guard against what hangs; a busy machine takes its time.
-  page.setDefaultTimeout(90_000);
+  page.setDefaultTimeout(120_000);
   if (FORM === "keyboard") withoutPointer(page);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
