@@ -1,6 +1,9 @@
 //! The JSON Schemas for editors: what compiles meets them, what is wrong in one value does not, and the copies in the docs are the ones that are printed.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+};
 
 use jsonschema::Validator;
 use serde_json::Value as Json;
@@ -23,11 +26,13 @@ fn validators() -> BTreeMap<&'static str, Validator> {
     FileKind::ALL.iter().map(|kind| (kind.name(), options.build(&schema(*kind)).expect("the schema is a schema"))).collect()
 }
 
-/// Every case of the suite and the docs.
+/// Every case of the suite and the docs that has a graph of its own.
 fn cases() -> Vec<Case> {
     let mut files = markdown_files(&repository().join("tests/suite"));
     files.extend(markdown_files(&repository().join("docs")));
-    files.iter().flat_map(|path| read_sheet(path).expect("a sheet").cases).filter(|case| !case.files.is_empty()).collect()
+    let mut seen = HashSet::new();
+    let cases = files.iter().flat_map(|path| read_sheet(path).expect("a sheet").cases);
+    cases.filter(|case| !case.files.is_empty() && seen.insert(case.files.clone())).collect()
 }
 
 /// Returns the kind of a file, and its keys as JSON; `None` for pages and texts that are no YAML.

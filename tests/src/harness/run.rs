@@ -111,11 +111,15 @@ fn run_cases(path: &Path, mode: Mode, update: bool, only: &str, findings: &mut F
         Err(error) => return findings.failures.push(error),
     };
     let mut edits = Vec::new();
-    for case in sheet.cases.iter().filter(|case| case.title.contains(only)) {
-        findings.cases += 1;
-        match guarded(|| run_case(case, mode, findings)) {
-            Ok(outcome) => report(&sheet, case, outcome, update, &mut edits, findings),
-            Err(panic) => findings.failures.push(format!("{}:{}: {}\n    panicked: {panic}", path.display(), case.line, case.title)),
+    // What holds for a graph is checked once, in the first of the cases that share it.
+    for cases in sheet.cases.chunk_by(|one, next| one.files == next.files) {
+        let mut loaded = None;
+        for case in cases.iter().filter(|case| case.title.contains(only)) {
+            findings.cases += 1;
+            match guarded(|| run_case(case, &mut loaded, mode, findings)) {
+                Ok(outcome) => report(&sheet, case, outcome, update, &mut edits, findings),
+                Err(panic) => findings.failures.push(format!("{}:{}: {}\n    panicked: {panic}", path.display(), case.line, case.title)),
+            }
         }
     }
     if !edits.is_empty() {
@@ -159,15 +163,18 @@ fn report(sheet: &Sheet, case: &Case, outcome: Outcome, update: bool, edits: &mu
     }
 }
 
-/// Runs one case.
-fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
-    let loaded = Loaded::new(&case.files);
-    let mut outcome = Outcome { problems: loaded.flaws(&case.files), ..Outcome::default() };
-    let (witnesses, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
-    findings.witnesses += witnesses;
-    outcome.problems.extend(flaws);
+/// Runs one case, whose graph is loaded unless the case before it has the same.
+fn run_case(case: &Case, loaded: &mut Option<Loaded>, mode: Mode, findings: &mut Findings) -> Outcome {
+    let (is_first, mut outcome) = (loaded.is_none(), Outcome::default());
+    let loaded = &*loaded.get_or_insert_with(|| Loaded::new(&case.files));
+    if is_first {
+        outcome.problems = loaded.flaws(&case.files);
+        let (witnesses, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
+        findings.witnesses += witnesses;
+        outcome.problems.extend(flaws);
+    }
     let found = loaded.diagnostics();
-    count(case, &loaded, mode, findings);
+    count(case, loaded, mode, findings);
     let named = Code::ALL.iter().filter(|code| case.title.contains(&format!("`{code}`")));
     let missing = named.filter(|code| !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == **code));
     if mode == Mode::Suite && !found.is_empty() {
@@ -180,7 +187,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
         if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
             outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
         }
-    } else if blocks.peek().is_none() && case.of(BlockKind::Finds).next().is_none() && !shown_at_a_terminal(case, &loaded) {
+    } else if blocks.peek().is_none() && case.of(BlockKind::Finds).next().is_none() && !shown_at_a_terminal(case, loaded) {
         outcome.unexpected.clone_from(&found);
     }
     for block in blocks {

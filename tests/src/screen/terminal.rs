@@ -19,7 +19,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 use vt100::{Callbacks, Parser, Screen};
 
 /// After so long without what is awaited, it never comes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Columns and rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Compiling never panics on any bytes: random ones, and the suite's own graphs with damage done to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use trellis_core::{Code, Source, syntax::document::Bytes};
 use trellis_tests::harness::{
@@ -136,12 +136,13 @@ fn random_bytes_are_no_reason_to_panic() {
     }
 }
 
-/// Every graph of the suite and the docs.
+/// Every graph of the suite and the docs, once: many cases share theirs.
 pub(super) fn corpus() -> Vec<Vec<Source>> {
     let mut files = markdown_files(&repository().join("tests/suite"));
     files.extend(markdown_files(&repository().join("docs")));
     let sheets = files.iter().map(|path| read_sheet(path).unwrap_or_else(|error| panic!("{error}")));
-    sheets.flat_map(|sheet| sheet.cases).map(|case| case.files).filter(|files| !files.is_empty()).collect()
+    let mut seen = HashSet::new();
+    sheets.flat_map(|sheet| sheet.cases).map(|case| case.files).filter(|files| !files.is_empty() && seen.insert(files.clone())).collect()
 }
 
 /// A graph with a little damage in one of its files.

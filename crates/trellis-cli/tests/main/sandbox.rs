@@ -3,7 +3,8 @@
 use std::{
     fs,
     io::Write,
-    path::Path,
+    ops::{Deref, DerefMut},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
@@ -76,21 +77,26 @@ impl Sandbox {
 
     /// Runs the program as somebody to whom the system refuses things: nothing is refused to the superuser.
     pub(crate) fn trellis_as_nobody(&self, args: &[&str]) -> Ran {
-        use std::os::unix::{
-            fs::{MetadataExt, PermissionsExt},
-            process::CommandExt,
-        };
-        // A copy, from where anybody may start it.
-        let program = self.path().join("trellis-of-nobody");
-        if !program.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_trellis"), &program).unwrap();
-            fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let mut command = self.command_of(&program, args);
+        use std::os::unix::{fs::MetadataExt, process::CommandExt};
+        let mut command = self.command_of(&self.program_of_all(), args);
         if fs::metadata(self.path()).unwrap().uid() == 0 {
             command.uid(65534).gid(65534);
         }
         finish(command.spawn().unwrap())
+    }
+
+    /// The program where anybody may start it.
+    pub(crate) fn program_of_all(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let (program, here) = (env!("CARGO_BIN_EXE_trellis"), self.path().join("trellis-of-nobody"));
+        if !here.exists() {
+            // Copied by another process: a file that this one has open for writing could not be run while some test forks.
+            if fs::hard_link(program, &here).is_err() {
+                assert!(Command::new("cp").arg(program).arg(&here).status().unwrap().success());
+            }
+            fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        here
     }
 
     /// Runs the program with this on standard input.
@@ -99,6 +105,36 @@ impl Sandbox {
         // A program that ends before it has read everything is no failure of the test.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         finish(child)
+    }
+}
+
+/// A program that is killed when it is dropped, so that a test that failed leaves nothing behind.
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -38,7 +38,7 @@ fn run(script: &mut Command, wanted: &str) {
     assert!(ran.status.success() && out.contains(wanted), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Plays every journey in one browser; `form` is empty for the pointer.
+/// Plays every journey; `form` is empty for the pointer.
 fn play(form: &str) {
     run(script("journeys.mjs").env("FORM", form), "journeys\n");
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -10,7 +10,7 @@ use std::{
 use trellis_tests::providers::{Author, FakeProvider, ProviderKind, TOKEN};
 
 use crate::{
-    sandbox::Sandbox,
+    sandbox::{Running, Sandbox},
     up::{RUNS, sandbox},
 };
 
@@ -32,8 +32,8 @@ fn up(sandbox: &Sandbox, args: &[&str]) -> Command {
     command
 }
 
-fn start(sandbox: &Sandbox) -> Child {
-    up(sandbox, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+fn start(sandbox: &Sandbox) -> Running {
+    Running::start(up(sandbox, &[]).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
 /// Waits until something is so.
@@ -43,11 +43,6 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
         assert!(began.elapsed() < Duration::from_secs(120), "{what} never comes");
         thread::sleep(Duration::from_millis(10));
     }
-}
-
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 // orchestrator 9, the table; 3.6: who may approve; 7.2: the answer once, in the thread
@@ -65,12 +60,12 @@ fn an_answer_comes_once_into_its_thread_over_kills() {
     let root = provider.post(1, ANA, &format!("{} run echo x >> log; cat log", provider.mention()));
     // The message is stored, and its run begins in a few seconds.
     rounds(2);
-    kill(first);
+    drop(first);
     let second = start(&sandbox);
     until("the question", || said("May I run this?") > 0);
     provider.post_in(1, Some(root), BEN, "yes");
     until("the refusal", || said("you may not decide about that") > 0);
-    kill(second);
+    drop(second);
     assert!(!sandbox.path().join("workspace/files/log").exists());
     let mut third = start(&sandbox);
     provider.post_in(1, Some(root), ANA, "yes");
@@ -110,7 +105,7 @@ fn a_word_from_before_the_question_is_conversation() {
     provider.edit(first, "run touch it, please. The key is sk-abcdefghijklmnop1234");
     provider.post(3, ANA, "/sessions");
     until("what was edited", || said("run touch it, please. The key is {{secret:inbound.telegram.c") > 0);
-    kill(running);
+    drop(running);
 }
 
 // orchestrator 1.1: `--check` asks the providers, and says everything at once; 3.6: nobody may approve

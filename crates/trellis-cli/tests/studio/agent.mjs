@@ -183,7 +183,7 @@ const JOURNEYS = {
     const { approvals } = await server.until((state) => state.approvals.length > 0);
     assert.ok(approvals.length > 0);
     const wrong = [];
-    for (const [width, colorScheme] of [[1440, "light"], [1440, "dark"], [900, "light"], [390, "light"], [390, "dark"], [320, "light"]]) {
+    const look = async ([width, colorScheme]) => {
       const page = await visit(browser, server, "/chat", { width, height: width < 700 ? 844 : 900, colorScheme });
       for (const view of ["/chat", "/dashboard", "/dead", "/approvals"]) {
         await page.evaluate((to) => {
@@ -196,14 +196,15 @@ const JOURNEYS = {
         if (overflow > 0) wrong.push(`${view} at ${width} is ${overflow} pixels too wide`);
       }
       await page.context().close();
-    }
+    };
+    await Promise.all([[1440, "light"], [1440, "dark"], [900, "light"], [390, "light"], [390, "dark"], [320, "light"]].map(look));
     assert.equal(wrong.join("\n"), "");
   },
 };
 
-const slack = await new FakeSlack().start();
-const server = await new Agent(MODEL, slack.settings()).start();
-const failures = await play(JOURNEYS, { server, slack });
-await server.end();
-slack.server.close();
-process.exit(failures === 0 ? 0 : 1);
+async function stage() {
+  const slack = await new FakeSlack().start();
+  return { slack, server: await new Agent(MODEL, slack.settings()).start() };
+}
+
+process.exit((await play(JOURNEYS, stage)) === 0 ? 0 : 1);

@@ -69,7 +69,7 @@ export class Chat {
       return route.abort();
     });
     chat.page = await context.newPage();
-    chat.page.setDefaultTimeout(Number(process.env.PATIENCE ?? 60_000));
+    chat.page.setDefaultTimeout(Number(process.env.PATIENCE ?? 120_000));
     chat.page.on("pageerror", (error) => chat.complaints.push(String(error)));
     chat.page.on("console", (message) => message.type() === "error" && !message.text().includes("favicon") && chat.complaints.push(message.text()));
     await chat.page.exposeFunction("callTool", (params) => chat.client.callTool(params));

@@ -249,8 +249,6 @@ const TWICE = {
   "twice/end.md": "Thank you.\n",
 };
 
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...TWICE });
-const server = await new Server(folder).start();
-const failures = await play(JOURNEYS, { server });
-await server.kill();
-process.exit(failures === 0 ? 0 : 1);
+const stage = async () => ({ server: await new Server(folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...TWICE })).start() });
+
+process.exit((await play(JOURNEYS, stage)) === 0 ? 0 : 1);

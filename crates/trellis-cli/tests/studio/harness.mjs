@@ -85,6 +85,11 @@ export class Server {
     await gone;
   }
 
+  async end() {
+    await this.kill();
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+
   async api(method, route, body, headers = {}) {
     const response = await fetch(`${this.address}/api/${route}`, {
       method,
@@ -135,11 +140,6 @@ export class Agent extends Server {
     }
     return assert.fail(`it never came: ${JSON.stringify(await this.api("GET", "state"))}`);
   }
-
-  async end() {
-    await this.kill();
-    fs.rmSync(this.folder, { recursive: true, force: true });
-  }
 }
 
 export async function launch() {
@@ -174,7 +174,7 @@ export async function visit(browser, server, hash = "/", { width = SIZE.width, h
   const own = context ?? (await newContext(browser, { viewport: { width, height }, colorScheme, reducedMotion: "reduce" }));
   const page = await own.newPage();
   // A guard against what hangs; a busy machine takes its time.
-  page.setDefaultTimeout(90_000);
+  page.setDefaultTimeout(120_000);
   if (FORM === "keyboard") withoutPointer(page);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
@@ -296,28 +296,45 @@ export async function violations() {
   return JSON.stringify(kept.filter(([, nodes]) => nodes.length > 0));
 }
 
-/** Plays the journeys whose names hold one of the arguments, or all of them, in one browser; the number of those that failed. */
+/** The journeys that are played side by side: each lane waits half of its time. */
+const LANES = 2;
+
+/** Plays a journey in the browser of its lane; returns whether it came to its end. */
+async function succeeds(name, journey, stage) {
+  const began = Date.now();
+  try {
+    await journey(stage);
+    console.log(`ok      ${name} (${Date.now() - began} ms)`);
+    return true;
+  } catch (error) {
+    const open = stage.browser.contexts().flatMap((context) => context.pages()).at(-1);
+    const text = await open?.locator("body").innerText().catch(String);
+    // In one piece, since the other lanes print too.
+    console.log(`FAILED  ${name}\n${error.stack}${open ? `\nthe page shows: ${text.replace(/\s+/g, " ").slice(0, 1500)}` : ""}`);
+    if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${name.replace(/\W+/g, "-")}.png`) });
+    return false;
+  } finally {
+    for (const context of stage.browser.contexts()) await context.close();
+  }
+}
+
+/**
+ * Plays the journeys whose names hold one of the arguments, or all of them, in lanes side by side; returns the number of those that failed. Each lane has
+ * a browser and the server of a stage of its own, and takes the next journey that nobody has taken.
+ */
 export async function play(journeys, stage) {
   const wanted = process.argv.slice(2);
   const names = Object.keys(journeys).filter((name) => wanted.length === 0 || wanted.some((word) => name.includes(word)));
   assert.ok(names.length > 0, "no journey has such a name");
-  const browser = await launch();
+  const left = names.values();
   let failures = 0;
-  for (const name of names) {
-    const began = Date.now();
-    try {
-      await journeys[name]({ browser, ...stage });
-      console.log(`ok      ${name} (${Date.now() - began} ms)`);
-    } catch (error) {
-      failures += 1;
-      console.log(`FAILED  ${name}\n${error.stack}`);
-      const open = browser.contexts().flatMap((context) => context.pages()).at(-1);
-      if (open) console.log(`the page shows: ${(await open.locator("body").innerText().catch(String)).replace(/\s+/g, " ").slice(0, 1500)}`);
-      if (process.env.TRELLIS_SHOTS && open) await open.screenshot({ path: path.join(process.env.TRELLIS_SHOTS, `failed-${failures}.png`) });
-    }
-    for (const context of browser.contexts()) await context.close();
-  }
-  await browser.close();
+  const lane = async () => {
+    const [browser, own] = await Promise.all([launch(), stage()]);
+    for (const name of left) if (!(await succeeds(name, journeys[name], { browser, ...own }))) failures += 1;
+    await browser.close();
+    await own.server.end();
+  };
+  await Promise.all(Array.from({ length: Math.min(LANES, names.length) }, lane));
   console.log(`${names.length - failures} of ${names.length} journeys`);
   return failures;
 }

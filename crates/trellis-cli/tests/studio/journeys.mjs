@@ -569,7 +569,7 @@ const JOURNEYS = {
     const views = ["/", "/g/tour", "/g/tour?node=menu", "/g/kinds/problems", "/sessions", "/approvals", "/dead", "/s/open", "/s/open/@1", "/s/held", "/s/open/answer"];
     const wrong = [];
     const others = process.env.EVERY_SIZE ? [[1440, "dark"], [900, "light"], [390, "light"]] : [];
-    for (const [width, colorScheme] of [[1440, "light"], [390, "dark"], [320, "light"], ...others]) {
+    const look = async ([width, colorScheme]) => {
       const page = await visit(browser, server, "/", { width, height: width < 700 ? 844 : 900, colorScheme });
       for (const view of views) {
         await page.evaluate((to) => {
@@ -591,17 +591,19 @@ const JOURNEYS = {
       await page.locator(".is-beside").waitFor();
       wrong.push(...(await accessible(page, `search at ${width} ${colorScheme}`)));
       await page.context().close();
-    }
+    };
+    await Promise.all([[1440, "light"], [390, "dark"], [320, "light"], ...others].map(look));
     fs.writeFileSync(path.join(folder, "kinds/done.md"), text);
     assert.equal(wrong.join("\n"), "");
   },
 };
 
-const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...OVEN, ...PAIR, ...VAULT, ...large(1000) });
-const server = await new Server(folder).start();
+async function stage() {
+  const folder = folderOf(["tour"], { ...KINDS, ...SHOP, ...HOSTILE, ...LONG, ...STALL, ...OVEN, ...PAIR, ...VAULT, ...large(1000) });
+  return { folder, server: await new Server(folder).start() };
+}
+
 // Views are held to axe in sizes and colours of their own, in whatever form the journeys are played.
 const { "is accessible": views, ...others } = JOURNEYS;
-const failures = await play({ ...others, ...KEYS, ...SIZES, ...ASKS, ...(process.env.FORM ? {} : { "is accessible": views }) }, { server, folder });
-await server.kill();
-fs.rmSync(folder, { recursive: true, force: true });
+const failures = await play({ ...others, ...KEYS, ...SIZES, ...ASKS, ...(process.env.FORM ? {} : { "is accessible": views }) }, stage);
 process.exit(failures === 0 ? 0 : 1);

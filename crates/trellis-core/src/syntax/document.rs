@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// One file as a loader hands it over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Its path below the graph's root, with `/`.
     pub path: FilePath,

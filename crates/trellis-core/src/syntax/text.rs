@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The content of a file that a loader could read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Bytes {
     /// All of it.
     Read(Arc<[u8]>),

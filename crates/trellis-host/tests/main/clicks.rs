@@ -23,7 +23,7 @@ const SHOP: &[(&str, &str)] = &[
     ("end.md", "---\n---\nBye.\n"),
 ];
 /// Only a hang takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn id() -> SessionId {
     SessionId::from("local")

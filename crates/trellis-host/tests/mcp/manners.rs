@@ -197,7 +197,8 @@ fn progress_is_told_in_order_and_a_flood_of_it_is_bounded() {
         let call = asked("echo", r#"{"text":"x"}"#, None);
         assert_eq!(stage.carry_out(&call).await.unwrap(), Value::text("x"));
         let told = call.progress.lock().unwrap().len();
-        assert!((1..2000).contains(&told), "{told}");
+        // Of 50,000, whatever the time that they took.
+        assert!((1..25_000).contains(&told), "{told}");
     });
 }
 

@@ -34,7 +34,7 @@ impl Peer {
         let child = command.env("PATH", format!("{}:{path}", peer("mcp").display())).spawn().unwrap();
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");
+            assert!(began.elapsed() < Duration::from_secs(120), "the server does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
         Self { child, base: format!("http://127.0.0.1:{port}/v1"), _folder: folder }

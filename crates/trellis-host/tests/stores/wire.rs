@@ -11,8 +11,8 @@ use crate::{
     servers::{self, PASSWORD, Postgres, Proxy, Redis, Weather},
 };
 
-/// The time limit of a call here.
-const BOUND: Duration = Duration::from_millis(1500);
+/// The time limit of a call here, which no other call than one that is delayed meets, however busy the machine.
+const BOUND: Duration = Duration::from_secs(10);
 
 /// A store behind a wire, and the same without one.
 struct Wired {

@@ -1,4 +1,4 @@
-//! The values of a vault, read once and again when one of them has changed.
+//! The values of a vault, each read once and again when it has changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +10,7 @@ pub(crate) struct VaultValue {
     pub(crate) name: Arc<str>,
     /// Its value.
     pub(crate) value: SecretText,
+    set: u64,
 }
 
 /// The values of a vault. Clones share what was read.
@@ -22,7 +23,7 @@ pub(crate) struct VaultValues {
 #[derive(Default)]
 struct Read {
     entries: Vec<VaultEntry>,
-    values: Arc<Vec<VaultValue>>,
+    values: Arc<Vec<Arc<VaultValue>>>,
 }
 
 impl VaultValues {
@@ -38,16 +39,23 @@ impl VaultValues {
 
     /// Returns all values, the longest first, so that a value comes before its own parts. If the vault cannot be read, it returns those that were
     /// read before. It waits for a disk.
-    pub(crate) fn all(&self) -> Arc<Vec<VaultValue>> {
+    pub(crate) fn all(&self) -> Arc<Vec<Arc<VaultValue>>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(entries) = self.vault.list()
             && entries != read.entries
         {
-            let value = |entry: &VaultEntry| Some(VaultValue { name: Arc::clone(&entry.name), value: self.vault.get(&entry.name).ok()?? });
-            let mut values: Vec<VaultValue> = entries.iter().filter_map(value).collect();
+            // The vault reads its whole file for each value.
+            let known = |entry: &VaultEntry| read.values.iter().find(|value| value.set == entry.set && value.name == entry.name).cloned();
+            let value = |entry: &VaultEntry| known(entry).or_else(|| self.value(entry));
+            let mut values: Vec<_> = entries.iter().filter_map(value).collect();
             values.sort_by_key(|value| std::cmp::Reverse(value.value.as_str().len()));
             *read = Read { entries, values: Arc::new(values) };
         }
         Arc::clone(&read.values)
+    }
+
+    fn value(&self, entry: &VaultEntry) -> Option<Arc<VaultValue>> {
+        let value = self.vault.get(&entry.name).ok()??;
+        Some(Arc::new(VaultValue { name: Arc::clone(&entry.name), value, set: entry.set }))
     }
 }

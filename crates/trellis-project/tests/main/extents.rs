@@ -12,7 +12,7 @@ const GRAPH: [(&str, &str); 3] = [("graph/start.md", START), ("graph/bye.md", "B
 fn extent(desk: &mut Desk, act: impl FnOnce(&Desk)) -> Option<BTreeSet<PathBuf>> {
     act(desk);
     let mut files = BTreeSet::new();
-    let mut patience = Duration::from_secs(60);
+    let mut patience = Duration::from_secs(120);
     while desk.watch.next(Some(patience)) == Wake::Changed {
         match desk.watch.extent() {
             Extent::Files(more) => files.extend(more.iter().cloned()),

@@ -101,7 +101,7 @@ fn settle(live: &mut Live, watch: &mut Watch, root: &Path, told: &str) {
         if seen == stands {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "{told}:\n{seen:#?}\n{stands:#?}");
+        assert!(began.elapsed() < Duration::from_secs(120), "{told}:\n{seen:#?}\n{stands:#?}");
         assert!(!matches!(live.next(watch, Some(Duration::from_secs(5))), Waited::Closed));
     }
 }

@@ -9,7 +9,7 @@ use tokio::{
 use crate::stand::{SHOP, Stand, TOKEN, Terms};
 
 /// The time after which a wait fails.
-const LONG: std::time::Duration = std::time::Duration::from_secs(60);
+const LONG: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// An open stream.
 pub(crate) struct Stream {

@@ -42,7 +42,7 @@ fn helix_shows_a_finding_completes_a_target_and_renames_a_node() {
     editor.types("\x15poured\r");
     editor.sees("the new name", |screen| screen.contains("to: poured"));
     let is_saved = || std::fs::read_to_string(sandbox.path().join("poured.md")).is_ok_and(|text| text.contains("was: [served]"));
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(120);
     while !(is_saved() && std::fs::read_to_string(sandbox.path().join("choose.md")).is_ok_and(|text| text.contains("to: poured"))) {
         assert!(Instant::now() < until, "nothing is saved");
         // Files that the rename reaches later are saved later.

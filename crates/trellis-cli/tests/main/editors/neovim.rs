@@ -52,7 +52,7 @@ impl<'s> Neovim<'s> {
 
     /// Waits until an expression says something.
     pub(super) fn wait(&self, expression: &str, wanted: &str) {
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(120);
         loop {
             let said = self.remote("--remote-expr", expression);
             if said.contains(wanted) {

@@ -132,7 +132,7 @@ fn mistakes_are_marked_where_they_stand_and_mended_by_what_is_offered() {
         editor.acts(title, line, column);
         editor.is_sound();
         editor.save_all();
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_secs(120);
         let saved = || fs::read_to_string(sandbox.path().join(file)).unwrap();
         while saved() != text {
             assert!(Instant::now() < until, "{title} of {wrong:?} in {file} made\n{}", saved());

@@ -14,7 +14,10 @@ use serde_json::json;
 use trellis_tests::providers::{Author, FakeModel, FakeProvider, ModelAnswer, ModelQuestion, ProviderEvent, ProviderKind, TOKEN};
 
 use super::Row;
-use crate::{sandbox::Sandbox, up::sandbox};
+use crate::{
+    sandbox::{Running, Sandbox},
+    up::sandbox,
+};
 
 /// Messages of a round.
 const MESSAGES: u64 = 30;
@@ -182,7 +185,7 @@ impl Shop {
     }
 
     /// Starts the program, and waits until it looks at its chats; what happened before is forgotten.
-    pub(super) fn start(&self) -> Child {
+    pub(super) fn start(&self) -> Running {
         while self.moments.try_recv().is_ok() {}
         let looks = || self.provider.requests("conversations.history");
         let before = looks();
@@ -196,11 +199,11 @@ impl Shop {
         up
     }
 
-    fn spawn(&self) -> Child {
+    fn spawn(&self) -> Running {
         let log = File::options().create(true).append(true).open(self.sandbox.path().join("log")).unwrap();
         let mut command = self.sandbox.command(&["up", "graph"]);
         command.env("CHAT_TOKEN", TOKEN).env("TRELLIS_MODEL_BASE_URL", self.model.base()).env_remove("TRELLIS_SECRET_MODEL");
-        command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+        Running::start(command.stdout(Stdio::null()).stderr(log))
     }
 
     /// Posts some messages more, and now and then has the memory made shorter.
@@ -274,10 +277,9 @@ impl Shop {
         assert!(ended.is_none(), "it ended by itself: {ended:?}\n{}", self.log());
     }
 
-    pub(super) fn kill(&self, mut up: Child) {
+    pub(super) fn kill(&self, mut up: Running) {
         self.is_alive(&mut up);
-        up.kill().unwrap();
-        up.wait().unwrap();
+        drop(up);
     }
 
     /// Returns whether everything was posted, read and dealt with.

@@ -85,7 +85,7 @@ fn a_call_that_was_pending_when_its_host_died_is_made_again_under_its_key() {
     let store = Arc::new(MemoryStore::new());
     run(async {
         let sessions = stage.stored(&store);
-        let dies = tokio::time::timeout(Duration::from_secs(60), async {
+        let dies = tokio::time::timeout(Duration::from_secs(120), async {
             tokio::select! {
                 turn = sessions.start(start()) => panic!("{turn:?}"),
                 () = async { while server.requests().is_empty() { tokio::time::sleep(Duration::from_millis(5)).await } } => {}
