@@ -2,11 +2,12 @@
 
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     context::Context,
     id::{NodeId, SessionId},
     path::{KeyPath, Segment, walk},
-    state::{PendingCall, System},
     value::{Mapping, Value},
 };
 
@@ -27,18 +28,11 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Creates the scope of a binding's templates: the arguments of a call by their names, and `call` with `id`, `key` and `attempt`; nothing
-    /// of the session (language 9.2). `args` are those of `call`, or the same with their secrets filled in.
-    pub fn of_call(args: &Mapping, call: &PendingCall) -> Self {
-        let about: Mapping = [
-            ("id", Value::Text(call.id.shared())),
-            ("key", Value::Text(call.idempotency_key.shared())),
-            ("attempt", Value::from(call.attempt)),
-        ]
-        .into_iter()
-        .collect();
+    /// Creates the scope of a binding's templates: the arguments of a call by their names, and `call` with what it is; nothing of the session
+    /// (language 9.2).
+    pub fn of_call(args: &Mapping, call: Mapping) -> Self {
         let mut names = args.clone();
-        names.insert("call".into(), about.into());
+        names.insert("call".into(), call.into());
         let named = |name| args.get(name).cloned();
         let sys = Sys { is_absent: !args.contains("sys"), ..named("sys").map(Sys::from).unwrap_or_default() };
         Self { input: named("input"), tool_result: named("tool_result"), sys, context: Context::new(names) }
@@ -70,6 +64,20 @@ pub struct Sys {
     /// True where nothing is called `sys`.
     is_absent: bool,
     whole: OnceLock<Value>,
+}
+
+/// The stored part of `sys` (language 4.2); `sys.session`, `sys.node`, `sys.step` and `sys.visits` follow from the state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// `sys.ans`.
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub ans: Option<Value>,
+    /// `sys.error`.
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    /// `sys.rollback`: `{failed: [{tool, node, message}], irreversible: [{tool, node}]}`.
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<Value>,
 }
 
 /// The parts of `sys`.
@@ -119,6 +127,17 @@ impl SysValues {
             [("session", Value::Text(self.session.shared())), ("node", Value::Text(self.node.shared())), ("step", Value::from(self.step))];
         let visits = self.visits.map(|visits| ("visits", Value::from(visits)));
         own.into_iter().chain(visits).chain(context).collect()
+    }
+}
+
+impl System {
+    /// Returns whether every value is the same to the last bit: equal values may still print otherwise.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let pairs = [(&self.ans, &other.ans), (&self.error, &other.error), (&self.rollback, &other.rollback)];
+        pairs.into_iter().all(|pair| match pair {
+            (Some(one), Some(other)) => one.is_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session that demonstrates a finding, as data: the inputs of a host, moment by moment, and the violation at its end.
 //!
-//! In: a finding that the compiler walked into. Out: everything that is needed to walk there again, through [`Engine`](crate::Engine) alone, over the
-//! [`Draft`](crate::compile::Draft) of the same graph.
+//! In: a finding that the compiler walked into. Out: everything that is needed to walk there again, through the engine alone, over the draft of the
+//! same graph.
 //!
 //! **Invariant:** every witness was replayed on the engine.
 

@@ -70,7 +70,7 @@ struct BuiltSchema {
 #[error("{message}")]
 #[non_exhaustive]
 pub struct SchemaError {
-    /// Path to the part that is wrong, as [`crate::syntax::project::HostConfig::spans`] has it: `properties.id.type`.
+    /// Path to the part that is wrong, as the places of a document have it: `properties.id.type`.
     pub path: String,
     /// One line.
     pub message: String,

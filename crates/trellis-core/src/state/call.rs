@@ -190,6 +190,16 @@ impl PendingCall {
         }
     }
 
+    /// What the templates of a binding read of it as `call` (language 9.2): `id`, `key` and `attempt`.
+    pub fn identity(&self) -> Mapping {
+        let parts = [
+            ("id", Value::Text(self.id.shared())),
+            ("key", Value::Text(self.idempotency_key.shared())),
+            ("attempt", Value::from(self.attempt)),
+        ];
+        parts.into_iter().collect()
+    }
+
     /// The values that it carries, and those of the calls in it.
     pub(crate) fn values(&self) -> Vec<Value> {
         let own = [Some(self.args.clone().into()), self.metadata.clone()].into_iter().flatten();

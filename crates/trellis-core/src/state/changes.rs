@@ -161,17 +161,6 @@ impl ListAppend {
     }
 }
 
-impl System {
-    /// Returns whether every value is the same to the last bit: equal values may still print otherwise.
-    fn is_same(&self, other: &Self) -> bool {
-        let pairs = [(&self.ans, &other.ans), (&self.error, &other.error), (&self.rollback, &other.rollback)];
-        pairs.into_iter().all(|pair| match pair {
-            (Some(one), Some(other)) => one.is_same(other),
-            (one, other) => one.is_none() && other.is_none(),
-        })
-    }
-}
-
 fn same(one: Option<&Arc<PendingCall>>, other: Option<&Arc<PendingCall>>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,

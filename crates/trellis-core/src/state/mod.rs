@@ -18,6 +18,7 @@ pub use parts::{PartState, PartStates};
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
+pub use crate::scope::System;
 use crate::{
     context::Context,
     id::{CallId, IdempotencyKey, KeySeed, NodeId, SessionId},
@@ -152,20 +153,6 @@ pub enum Status {
     RollingBack,
     /// It has ended.
     Terminated,
-}
-
-/// The stored part of `sys` (language 4.2); `sys.session`, `sys.node`, `sys.step` and `sys.visits` follow from the state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct System {
-    /// `sys.ans`.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
-    pub ans: Option<Value>,
-    /// `sys.error`.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
-    pub error: Option<Value>,
-    /// `sys.rollback`: `{failed: [{tool, node, message}], irreversible: [{tool, node}]}`.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
-    pub rollback: Option<Value>,
 }
 
 /// A success that matters to a rollback (language 7.7).

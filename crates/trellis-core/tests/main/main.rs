@@ -4,6 +4,7 @@
 
 mod adopt;
 mod calls;
+mod defaults;
 mod elsewhere;
 mod graph;
 mod needs;

@@ -172,13 +172,18 @@ impl Job<'_> {
         }
     }
 
+    /// Creates what the templates of the binding read: the arguments, with their secrets filled in, and the call (language 9.2).
+    pub(in crate::binding) fn scope(&self) -> Scope {
+        Scope::of_call(&self.args, self.call.identity())
+    }
+
     /// A shape of the binding's over the arguments of the call (language 9.2).
     ///
     /// # Errors
     /// Code `template`: it cannot be evaluated.
     pub fn shaped(&self, shape: &Shape) -> Result<Value, ToolError> {
         let limits = RenderLimits { output: self.bounds.output, fuel: DEFAULT_FUEL };
-        let value = shape.evaluate(&Scope::of_call(&self.args, self.call), limits, &mut Vec::new());
+        let value = shape.evaluate(&self.scope(), limits, &mut Vec::new());
         let failed = |error: TemplateError| {
             ToolError::coded("template", format!("the binding of `{}` cannot be filled in: {}", self.tool(), error.message)).finally()
         };

@@ -215,33 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_the_program() {
-        let default = |table: &KeyFormTable, key: &str| table.schema()["properties"][key]["default"].clone();
-        let limits = crate::program::Limits::default();
-        let known = [
-            ("input", limits.input),
-            ("template_output", limits.template_output),
-            ("template_fuel", limits.template_fuel),
-            ("pass_through", limits.pass_through),
-            ("tool_output", limits.tool_output),
-            ("tool_stderr", limits.tool_stderr),
-            ("effects", limits.effects),
-            ("abreast", limits.abreast.into()),
-            ("parts", limits.parts),
-            ("parts_output", limits.parts_output),
-            ("children", limits.children),
-            ("nested_children", limits.nested_children),
-        ];
-        for (key, bound) in known {
-            assert_eq!(default(&project::LIMITS, key), json!(bound), "{key}");
-        }
-        assert_eq!(default(&calls::RETRY, "base"), json!("200ms"));
-        assert_eq!(default(&calls::RETRY, "factor"), json!(2));
-        assert_eq!(default(&calls::RETRY, "cap"), json!("10s"));
-        assert_eq!(default(&calls::TOOL, "effect"), json!("undoable"));
-    }
-
-    #[test]
     fn descriptions_are_sentences() {
         for (key, _, means) in TABLES.into_iter().chain([&project::PROJECT]).flat_map(|table| table.keys) {
             assert!(means.ends_with('.') && means.starts_with(|first: char| first.is_uppercase() || first == '`'), "{key}: {means}");

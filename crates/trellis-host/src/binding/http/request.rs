@@ -28,8 +28,7 @@ pub(super) struct FilledRequest {
 impl FilledRequest {
     pub(super) fn new(http: &Http, job: &Job<'_>) -> Self {
         let limits = RenderLimits { output: job.output_limit(), fuel: DEFAULT_FUEL };
-        let mut filling =
-            Filling { args: &job.args, scope: Scope::of_call(&job.args, job.call), limits, known: &http.secrets, used: Vec::new() };
+        let mut filling = Filling { args: &job.args, scope: job.scope(), limits, known: &http.secrets, used: Vec::new() };
         let request = filling.request(http, job.call.idempotency_key.as_str());
         Self { request, secrets: filling.used }
     }
