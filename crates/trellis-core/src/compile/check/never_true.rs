@@ -12,6 +12,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     language::InputType,
     program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role},
+    syntax::condition::Condition,
     value::Value,
 };
 
@@ -38,7 +39,10 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
                 let path = program.path_of(node);
-                let message = format!("this transition is never taken: one before it asks `{}` too", first.text(program.text_of(node)));
+                let message = format!(
+                    "this transition is never taken: one before it asks `{}` too",
+                    Condition::text_of(first, program.text_of(node))
+                );
                 // Nothing is lost by it, unlike the edges after an unconditional one.
                 let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
                 let report = Diagnostic { severity: Severity::Warning, ..report };

@@ -44,7 +44,8 @@ pub(in crate::compile) fn report_one(
 ) -> Diagnostic {
     let guard = Guard::Is(operand.clone(), true, literal.clone());
     let found = report(program, node, condition, &guard, possible, "ask for what it can be, or remove this value".to_owned());
-    let message = format!("`{}` asks for `{}` in vain: {}", condition.text(program.text_of(node)), literal.to_json(), possible.why);
+    let message =
+        format!("`{}` asks for `{}` in vain: {}", Condition::text_of(condition, program.text_of(node)), literal.to_json(), possible.why);
     found.message(message)
 }
 
@@ -73,7 +74,7 @@ pub(in crate::compile) fn report(
     Possible { why, values }: Possible<'_>,
     otherwise: String,
 ) -> Diagnostic {
-    let message = format!("`{}` can never be true: {why}", condition.text(program.text_of(node)));
+    let message = format!("`{}` can never be true: {why}", Condition::text_of(condition, program.text_of(node)));
     let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
     let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));

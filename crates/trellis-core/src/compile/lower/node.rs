@@ -7,7 +7,10 @@ use crate::{
     compile::names::Candidate,
     diagnostic::{Code, Diagnostic},
     program::{Call, Entry, Localised, Node, NodeIndex, Outcome, Part, PointIndex, Role, Write, WriteSource, WriteTarget},
-    syntax::node::{EndSyntax, NodeKind, NodeSyntax},
+    syntax::{
+        condition::Condition,
+        node::{EndSyntax, NodeKind, NodeSyntax},
+    },
 };
 
 impl<'d> Lowering<'d> {
@@ -115,7 +118,8 @@ impl<'d> Lowering<'d> {
         });
         let types: Box<[_]> = types.collect();
         let file = &self.documents[here.document as usize].text;
-        let asserts = syntax.asserts.iter().map(|condition| (self.guard(here, condition), condition.text(file).into())).collect();
+        let asserts =
+            syntax.asserts.iter().map(|condition| (self.guard(here, condition), Condition::text_of(condition, file).into())).collect();
         Entry {
             max_visits: syntax.max_visits.as_ref().map(|max| max.value),
             defaults: syntax

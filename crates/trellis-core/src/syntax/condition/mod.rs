@@ -62,12 +62,10 @@ impl Condition {
             }
         }
     }
-}
 
-impl Spanned<Condition> {
-    /// Returns the condition as the author wrote it, trimmed; `file` is the text that contains it.
-    pub fn text<'c>(&'c self, file: &'c str) -> &'c str {
-        self.value.decoded.as_deref().unwrap_or_else(|| file.get(self.span.range()).unwrap_or_default().trim())
+    /// Returns a condition as the author wrote it, trimmed; `file` is the text that contains it.
+    pub fn text_of<'c>(condition: &'c Spanned<Self>, file: &'c str) -> &'c str {
+        condition.value.decoded.as_deref().unwrap_or_else(|| file.get(condition.span.range()).unwrap_or_default().trim())
     }
 }
 

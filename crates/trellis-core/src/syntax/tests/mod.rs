@@ -4,6 +4,7 @@ mod junk;
 mod places;
 
 use super::{
+    condition::Condition,
     document::{Bytes, Content, Document, Source},
     node::NodeSyntax,
 };
@@ -221,6 +222,6 @@ fn a_condition_says_what_its_author_wrote() {
         let text = format!("---\ntransitions:\n  - condition: {written}\n    to: end\n  - to: end\n---\n");
         let node = node("a.md", &text);
         let condition = node.transitions[0].condition.as_ref().unwrap();
-        assert_eq!(condition.text(&text), "name == \"Bo\"", "{written}");
+        assert_eq!(Condition::text_of(condition, &text), "name == \"Bo\"", "{written}");
     }
 }

@@ -1,7 +1,7 @@
 //! Path of a witness in words, edge by edge, and the places that assign a path.
 
 use super::*;
-use crate::compile::source_lookup;
+use crate::{compile::source_lookup, syntax::condition::Condition};
 
 impl Reporter<'_, '_> {
     /// Describes one edge: its document, its span, and why it is taken to which node. `None` for edges that no author wrote.
@@ -16,7 +16,8 @@ impl Reporter<'_, '_> {
         };
         let condition = || {
             let node = program.node(program.point(hop.point).node);
-            source_lookup::condition(program, node, edge).map(|condition| format!("`{}`", condition.text(program.text_of(node))))
+            source_lookup::condition(program, node, edge)
+                .map(|condition| format!("`{}`", Condition::text_of(condition, program.text_of(node))))
         };
         let why = match (&edge.why, &reply.on) {
             (Provenance::Option(text), _) => format!("option \"{text}\""),
