@@ -9,6 +9,18 @@ use crate::{id::SignalName, index::to_u32, path::KeyPath, span::Span, value::Val
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PointIndex(pub u32);
 
+impl PointIndex {
+    /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).
+    pub(crate) fn from_usize(at: usize) -> Self {
+        Self(to_u32(at))
+    }
+
+    /// Returns the place in [`Program::points`](crate::program::Program::points).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A point of a session: a node is one point, or two when the graph has `before_each`.
 #[derive(Debug)]
 pub struct Point {

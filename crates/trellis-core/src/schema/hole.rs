@@ -2,7 +2,6 @@
 
 /// A part of a value that is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Hole {
     /// JSON pointer to it.
     pub pointer: String,

@@ -1,19 +1,6 @@
 //! Indices into the tables of the analysis, which store them in 32 bits.
 
 pub(crate) use crate::index::to_u32;
-use crate::program::PointIndex;
-
-impl PointIndex {
-    /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).
-    pub(crate) fn from_usize(at: usize) -> Self {
-        Self(to_u32(at))
-    }
-
-    /// Returns the place in [`Program::points`](crate::program::Program::points).
-    pub(crate) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The index of a read site: in [`Ir::sites`](super::ir::Ir::sites), or from the first of its point where the program is not at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
