@@ -36,11 +36,9 @@ pub(super) fn item(key: &IdempotencyKey, at: u32) -> IdempotencyKey {
     Words::default().text(key.as_str()).text("item").text(&at.to_string()).key(None)
 }
 
-impl KeySeed {
-    /// Returns the key of a question to a tool that no call of the graph asks, such as whether a predicate holds; `question` names it within its session.
-    pub fn key_of(&self, question: &str) -> IdempotencyKey {
-        Words::default().text(QUESTION).text(question).key(Some(self))
-    }
+/// Returns the key of a question to a tool that no call of the graph asks, such as whether a predicate holds; `question` names it within its session.
+pub fn question_key(seed: &KeySeed, question: &str) -> IdempotencyKey {
+    Words::default().text(QUESTION).text(question).key(Some(seed))
 }
 
 /// The prefix of the name of a question: no session is named so.
@@ -128,7 +126,7 @@ mod tests {
             "nobody tests a name without the number"
         );
         assert_ne!(item(&whole, 0), item(&whole, 1));
-        assert_ne!(KeySeed::from("9f").key_of("is_open@1"), KeySeed::from("9e").key_of("is_open@1"));
+        assert_ne!(question_key(&KeySeed::from("9f"), "is_open@1"), question_key(&KeySeed::from("9e"), "is_open@1"));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub use self::relocate::NotEntered;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub use children::{NotBegun, pending_call, pending_calls};
+pub use ids::question_key;
 pub(crate) use input::{accept, accept_default};
 pub use io::{Action, AnyInput, Call, EndView, Event, Next, NoInput, OptionView, Request, RequestType, Step, View};
 pub use predicates::{MissingPredicate, Predicates, Unanswered};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Context, Engine, NodeId, Program, SessionId, Start, ToolOutcome, ToolResult,
-    engine::Unanswered,
+    engine::{Unanswered, question_key},
     id::{CallId, IdempotencyKey, KeySeed},
     state::{CallKind, CallRole, PartCalls, PendingCall, State},
 };
@@ -66,7 +66,7 @@ impl PredicateQuestion {
 
     /// The key under which a tool is asked: no two starts share one (language 7.8).
     fn key(&self) -> IdempotencyKey {
-        self.seed.as_ref().map_or_else(|| IdempotencyKey::new(&*self.id), |seed| seed.key_of(&self.id))
+        self.seed.as_ref().map_or_else(|| IdempotencyKey::new(&*self.id), |seed| question_key(seed, &self.id))
     }
 
     pub(super) fn id(&self) -> &str {
