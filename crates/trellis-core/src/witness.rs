@@ -32,6 +32,13 @@ pub struct Witness {
     pub violation: Violation,
 }
 
+impl Witness {
+    /// Creates one of a start with its answers, the moments after it, and the violation at its end.
+    pub fn new(start: Start, begun: Answers, moments: Vec<Moment>, violation: Violation) -> Self {
+        Self { start, begun, moments, violation }
+    }
+}
+
 /// The violation that a session reaches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

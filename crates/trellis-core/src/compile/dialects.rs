@@ -67,5 +67,5 @@ fn is_project(path: &str) -> bool {
 
 fn fixed(found: Diagnostic, path: &FilePath, edits: Vec<(Span, String)>) -> Diagnostic {
     let edits = edits.into_iter().map(|(span, text)| TextEdit { place: Place::new(path, span), text }).collect();
-    Diagnostic { fix: Some(Fix { title: "set `templates: go`".into(), edits }), ..found }
+    found.fix_all("set `templates: go`", edits)
 }

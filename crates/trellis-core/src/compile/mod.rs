@@ -327,7 +327,7 @@ fn assemble<'d>(
     for (index, graph) in lowering.graphs.into_iter().enumerate() {
         let syntax = &graph.syntax;
         if index == 0 {
-            syntax.projects.iter().for_each(|(_, _, project)| limits = limits::overridden(limits, project.limits));
+            syntax.projects.iter().for_each(|(_, _, project)| limits = limits::override_limits(limits, project.limits));
         }
         let mut bound = BTreeMap::new();
         for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {

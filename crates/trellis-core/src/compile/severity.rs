@@ -72,7 +72,7 @@ impl<'d> Severities<'d> {
 
     /// Returns the span of the code in a comment that allows a finding; `None` if there is none.
     fn allow(&self, found: &Diagnostic) -> Option<Span> {
-        let Place { path, span } = found.place.as_ref().filter(|_| found.code.is_tolerable())?;
+        let Place { path, span, .. } = found.place.as_ref().filter(|_| found.code.is_tolerable())?;
         let allows = &self.documents[at_path(self.documents, path)? as usize].allows;
         let holds = |allow: &&Allow| allow.covers.is_none_or(|covers| covers.start <= span.start && span.start <= covers.end);
         let words = allows.iter().filter(holds).flat_map(|allow| &allow.codes);

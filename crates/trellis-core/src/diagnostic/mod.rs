@@ -125,6 +125,12 @@ impl Diagnostic {
         Self { code, severity, message, place: None, labels: Vec::new(), help: None, fix: None, witness: None }
     }
 
+    /// Returns the finding with another severity.
+    #[must_use]
+    pub fn severity(self, severity: Severity) -> Self {
+        Self { severity, ..self }
+    }
+
     /// Returns the finding with another message.
     #[must_use]
     pub(crate) fn message(self, message: String) -> Self {
@@ -173,6 +179,18 @@ impl Diagnostic {
             self.fix = Some(Fix { title: shortened(title.into()), edits: vec![edit] });
         }
         self
+    }
+
+    /// Adds a fix of several edits.
+    #[must_use]
+    pub fn fix_all(self, title: impl Into<String>, edits: Vec<TextEdit>) -> Self {
+        Self { fix: Some(Fix { title: shortened(title.into()), edits }), ..self }
+    }
+
+    /// Returns the finding without its fix.
+    #[must_use]
+    pub fn without_fix(self) -> Self {
+        Self { fix: None, ..self }
     }
 
     /// Offers to write `name` at `span` of the finding's own file, if that is safe in any context: YAML reads some names otherwise, and the

@@ -252,8 +252,7 @@ impl LoopPart<'_, '_> {
                 "let one of them wait for input, end, or lead out of the loop under a condition",
             )
         };
-        let found = Diagnostic::new(code, program.path_of(first), place(first), message).help(help);
-        let mut diagnostic = Diagnostic { severity, ..found };
+        let mut diagnostic = Diagnostic::new(code, program.path_of(first), place(first), message).severity(severity).help(help);
         for node in nodes.iter().skip(1).take(3) {
             diagnostic = diagnostic.label(program.path_of(node), place(node), "part of the loop");
         }

@@ -44,8 +44,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                     Condition::text_of(first, program.text_of(node))
                 );
                 // Nothing is lost by it, unlike the edges after an unconditional one.
-                let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
-                let report = Diagnostic { severity: Severity::Warning, ..report };
+                let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message).severity(Severity::Warning);
                 found(report.label(path, first.span, "asked here first").help("ask for something else, or remove this transition"));
             }
         }

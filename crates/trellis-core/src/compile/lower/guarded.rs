@@ -57,7 +57,7 @@ impl UnsetName<'_> {
         }
         let near = near(self.name, self.candidates.iter().copied()).filter(|near| is_slip(near.name));
         let finding = Diagnostic::new(Code::UnsetKey, file, self.span, message).meant(self.span, near, || help.to_owned());
-        Some(if self.is_exact { finding } else { Diagnostic { fix: None, ..finding } })
+        Some(if self.is_exact { finding } else { finding.without_fix() })
     }
 }
 
@@ -190,7 +190,7 @@ impl<'d> Lowering<'d> {
             if reported.insert((*document, unset.span)) {
                 let message = format!("`{}` is guarded here, and nothing in the graph sets it", unset.shown);
                 let finding = unset.report(&self.documents[*document as usize].path, message, "set it before, or name it in `inputs`");
-                found.extend(finding.map(|finding| Diagnostic { severity: Severity::Warning, ..finding }));
+                found.extend(finding.map(|finding| finding.severity(Severity::Warning)));
             }
         }
         for (graph, at) in self.graphs.iter().zip(0_u32..) {
@@ -215,7 +215,7 @@ impl<'d> Lowering<'d> {
                     let message = format!("nothing sets `{}`, so the graph has one locale", locale.value);
                     let finding = Some(unset).filter(|unset| !named(unset));
                     let finding = finding.and_then(|unset| unset.report(file, message, "set it, or name it in `inputs`"));
-                    found.extend(finding.map(|finding| Diagnostic { severity: Severity::Warning, ..finding }));
+                    found.extend(finding.map(|finding| finding.severity(Severity::Warning)));
                 }
             }
         }

@@ -85,7 +85,7 @@ pub(crate) fn of_child(
     let is_own = |key: &Key| demands.types.iter().any(|(own, ..)| own == key);
     for (key, path, span, schema) in demands.declared.iter().filter(|(key, ..)| !is_own(key)) {
         if !known.iter().any(|known| **known == **key) {
-            check.fits(key, schema, &Place { path: (*path).clone(), span: *span }, found);
+            check.fits(key, schema, &Place::new(path, *span), found);
         }
     }
     if !absent.is_empty() {
@@ -190,7 +190,7 @@ impl Check<'_> {
             self.lacking(&path, lack, demands, Declaration { span, label: "declared here" }, absent, found);
             return;
         }
-        self.fits(key, schema, &Place { path: demands.path.clone(), span }, found);
+        self.fits(key, schema, &Place::new(&demands.path, span), found);
     }
 
     /// Checks that a value that is written for a key fits its type.

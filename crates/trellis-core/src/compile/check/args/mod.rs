@@ -274,7 +274,7 @@ impl Check<'_> {
                 |name: &str| flaws.iter().any(|flaw| matches!(flaw, Flaw::Missing(at, known) if at.is_empty() && known == name));
             if let Some(meant) = meant.filter(|name| !is_missing(name)) {
                 let diagnostic = self.finding(self.key("", key), format!("{} names no argument `{key}`", self.name));
-                found.push(Diagnostic { severity: Severity::Warning, ..renamed(diagnostic, meant, renames.insert(meant)) });
+                found.push(renamed(diagnostic, meant, renames.insert(meant)).severity(Severity::Warning));
             }
         }
     }

@@ -68,7 +68,7 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!initial.is_entry).then(|| program.node(program.point(initial.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(input), at, seed: None };
-    let walked = |begun, moments, violation| Witness { start: start.clone(), begun, moments, violation };
+    let walked = |begun, moments, violation| Witness::new(start.clone(), begun, moments, violation);
     let mut walk = match answering(&engine, None).start(start.clone()) {
         Ok(step) => Replay { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
