@@ -31,6 +31,7 @@ mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
+pub(crate) use self::dataflow::PointTypes;
 use self::{
     bindings::declare,
     document_index::DocumentIndex,
@@ -53,8 +54,7 @@ pub use self::{
     severity::apply_severities,
     unchecked::{UncheckedRead, Unknown},
 };
-pub(crate) use self::{
-    dataflow::PointTypes,
+pub use self::{
     incremental::is_same_node_place,
     resolver::{NamedNode, NodeNames},
 };

@@ -10,23 +10,26 @@ use crate::{diagnostic::FilePath, id::NodeId, index::to_u32, span::Span, syntax:
 
 /// The names of a graph's nodes, at one state of its files.
 #[derive(Debug)]
-pub(crate) struct NodeNames {
+pub struct NodeNames {
     documents: Arc<[Arc<Document>]>,
     layout: FileLayout,
 }
 
 /// A node that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedNode {
-    pub(crate) id: NodeId,
-    pub(crate) path: FilePath,
+pub struct NamedNode {
+    /// The id.
+    pub id: NodeId,
+    /// The file.
+    pub path: FilePath,
     /// Its place among the nodes of its file.
-    pub(crate) ordinal: u32,
-    pub(crate) graph: u32,
+    pub ordinal: u32,
+    /// The number of its graph (language 1.4).
+    pub graph: u32,
     /// Its `id:` or its key under `nodes:`, else its beginning.
-    pub(crate) place: Span,
+    pub place: Span,
     /// True if the file alone determines its id.
-    pub(crate) is_by_path: bool,
+    pub is_by_path: bool,
 }
 
 impl NamedNode {

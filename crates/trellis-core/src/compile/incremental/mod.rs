@@ -196,7 +196,7 @@ impl<'d> NodePlace<'d> {
 }
 
 /// Returns true if two states of a file both hold one node, under the same id.
-pub(crate) fn is_same_node_place(old: &Document, new: &Document) -> bool {
+pub fn is_same_node_place(old: &Document, new: &Document) -> bool {
     let (Some(one), Some(other)) = (NodePlace::of(old), NodePlace::of(new)) else { return false };
     one.id == other.id && one.is_page_like == other.is_page_like
 }
