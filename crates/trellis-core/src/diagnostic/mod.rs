@@ -5,12 +5,16 @@
 mod code;
 pub mod fixes;
 mod message;
+#[cfg(feature = "miette")]
+mod printable;
 mod report;
 mod tolerance;
 
 use std::{fmt, sync::Arc};
 
 pub use code::Code;
+#[cfg(feature = "miette")]
+pub use printable::{explanation, harmless, is_shown};
 pub use report::Report;
 use serde::Serialize;
 

@@ -10,9 +10,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-use self::text::{Text, harmless};
+use self::text::Text;
 use crate::{
-    diagnostic::{Diagnostic, FilePath, Place, Severity},
+    diagnostic::{Diagnostic, FilePath, Place, explanation, harmless},
     span::Span,
     syntax::document::Document,
 };
@@ -94,7 +94,7 @@ impl Sources {
     pub fn finding(&self, diagnostic: &Diagnostic) -> Finding {
         let own = diagnostic.place.as_ref();
         let is_beside = |place: &Place| own.is_some_and(|own| own.path == place.path);
-        let mut labels: Vec<LabeledSpan> = own.map(|own| self.spot(own).primary(note(diagnostic))).into_iter().collect();
+        let mut labels: Vec<LabeledSpan> = own.map(|own| self.spot(own).primary(explanation(diagnostic))).into_iter().collect();
         let (mut hops, mut steps) = (Vec::new(), 0);
         for label in diagnostic.labels.iter().filter(|label| Some(&label.place) != own || label.is_step) {
             let (message, spot) = (harmless(&label.message), self.spot(&label.place));
@@ -114,60 +114,10 @@ impl Sources {
     }
 }
 
-/// Returns the explanation of the finding's own place.
-fn note(diagnostic: &Diagnostic) -> Option<String> {
-    let own = diagnostic.labels.iter().find(|label| diagnostic.place.as_ref() == Some(&label.place) && !label.is_step)?;
-    Some(harmless(&own.message))
-}
-
-fn severity(diagnostic: &Diagnostic) -> miette::Severity {
-    match diagnostic.severity {
-        Severity::Error => miette::Severity::Error,
-        Severity::Warning => miette::Severity::Warning,
-        Severity::Info => miette::Severity::Advice,
-    }
-}
-
-fn help(diagnostic: &Diagnostic) -> Option<Box<dyn fmt::Display + '_>> {
-    let title = diagnostic.fix.as_ref().map(|fix| &fix.title);
-    let help = diagnostic.help.as_ref().or(title)?;
-    Some(Box::new(harmless(help)))
-}
-
 impl Finding {
     /// The diagnostic itself.
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.diagnostic
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&harmless(&self.message))
-    }
-}
-
-impl std::error::Error for Diagnostic {}
-
-/// Has no source text: a caller that has the file's text adds it by `Report::with_source_code`. [`Sources`] know all of a graph.
-impl miette::Diagnostic for Diagnostic {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.code))
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(severity(self))
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        help(self)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let own = self.place.as_ref()?;
-        let others = self.labels.iter().filter(move |label| label.place.path == own.path && label.place != *own);
-        let others = others.map(|label| LabeledSpan::new_with_span(Some(harmless(&label.message)), label.place.span.range()));
-        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(note(self), own.span.range())).chain(others)))
     }
 }
 
@@ -181,15 +131,15 @@ impl std::error::Error for Finding {}
 
 impl miette::Diagnostic for Finding {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.diagnostic.code))
+        miette::Diagnostic::code(&self.diagnostic)
     }
 
     fn severity(&self) -> Option<miette::Severity> {
-        Some(severity(&self.diagnostic))
+        miette::Diagnostic::severity(&self.diagnostic)
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        help(&self.diagnostic)
+        miette::Diagnostic::help(&self.diagnostic)
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {

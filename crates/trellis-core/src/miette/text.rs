@@ -8,6 +8,7 @@ use self_cell::self_cell;
 
 use super::{MAX_EXCERPT_LINES, MAX_LINE_LENGTH};
 use crate::{
+    diagnostic::is_shown,
     span::{LineIndex, Span},
     syntax::document::Document,
 };
@@ -103,12 +104,7 @@ impl Text {
     }
 }
 
-/// Returns a text without characters that a terminal would obey, except for line breaks.
-pub(super) fn harmless(text: &str) -> String {
-    text.chars().map(|char| if is_shown(char) || char == '\n' { char } else { char::REPLACEMENT_CHARACTER }).collect()
-}
-
-/// Like [`harmless`], for the text of a file: each character keeps its number of bytes.
+/// Like [`harmless`](crate::diagnostic::harmless), for the text of a file: each character keeps its number of bytes.
 fn same_length(text: &str) -> String {
     let shown = |(at, char): (usize, char)| match char.len_utf8() {
         _ if is_shown(char) || is_break(&text[at..]) => char,
@@ -122,10 +118,4 @@ fn same_length(text: &str) -> String {
 /// Returns whether a line breaks here.
 fn is_break(text: &str) -> bool {
     text.starts_with('\n') || text.starts_with("\r\n")
-}
-
-/// Returns whether a terminal shows a character, and neither obeys it nor changes the direction of the following text.
-fn is_shown(char: char) -> bool {
-    let turns = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    char == '\t' || !(char.is_control() || turns)
 }
