@@ -4,7 +4,8 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::*;
 use crate::{
-    Program, compile,
+    Program,
+    compile::compile,
     draw::{Format, draw, picture},
     syntax::document::{Document, Source},
     template::Dialect,
