@@ -61,9 +61,9 @@ impl InitialContext {
 
 /// The context would be larger than it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge {
+pub struct TooLarge {
     /// Bytes as compact JSON that it would have.
-    pub(crate) met: u64,
+    pub met: u64,
 }
 
 /// A dotted write met something that is no mapping.
@@ -118,7 +118,7 @@ impl Context {
     }
 
     /// Sets a key, unless the context would be larger than `limit` bytes.
-    pub(crate) fn insert_within(&mut self, limit: u64, key: Key, value: Value) -> Result<(), TooLarge> {
+    pub fn insert_within(&mut self, limit: u64, key: Key, value: Value) -> Result<(), TooLarge> {
         let parts = self.parts_with(&key, &value);
         let met = parts.whole().size;
         if met > limit {
@@ -160,7 +160,7 @@ impl Context {
     }
 
     /// Returns the value under the first name of `path` after `value` is written at `path`.
-    pub(crate) fn root_with(&self, path: &KeyPath, value: Value) -> Result<Value, NotAMapping> {
+    pub fn root_with(&self, path: &KeyPath, value: Value) -> Result<Value, NotAMapping> {
         let Some((last, crossed)) = path.rest().split_last() else { return Ok(value) };
         let mut root = self.get(path.root()).cloned().unwrap_or_else(|| Mapping::new().into());
         let mut here = &mut root;
@@ -175,7 +175,7 @@ impl Context {
     }
 
     /// Appends items to the list at a path, which is created if absent. Another value at the path, or one that blocks it, stays as it is.
-    pub(crate) fn append(&mut self, path: &KeyPath, items: &List) {
+    pub fn append(&mut self, path: &KeyPath, items: &List) {
         if let Ok(list) = self.appended(path, Value::List(items.clone())) {
             // The same append was possible when it was recorded.
             let _ = self.write(path, list.into());
@@ -183,7 +183,7 @@ impl Context {
     }
 
     /// Returns the list at a path with one more item, or with all of another list; any other value there is the error.
-    pub(crate) fn appended(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
+    pub fn appended(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
         let mut list = match self.lookup(path) {
             None => List::new(),
             Some(Value::List(items)) => items.clone(),

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    compile::{Compiler, PointTypes},
+use crate::compile::{Compiler, PointTypes};
+use trellis_base::{
     id::NodeId,
+    value::{Key, Value},
+};
+use trellis_engine::{
     program::Program,
     state::{State, Status},
-    value::{Key, Value},
 };
 
 /// The possible contents of the context of sessions at each node.
@@ -80,7 +82,7 @@ impl ContextTypes {
             return Ok(());
         }
         let Some((gate, body)) = self.points.get(&state.current_node_id) else { return Ok(()) };
-        let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == crate::state::CallRole::BeforeEach);
+        let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == trellis_engine::state::CallRole::BeforeEach);
         let point = gate.filter(|_| at_gate).unwrap_or(*body);
         let value = |key: &str| -> Option<Value> {
             match key {

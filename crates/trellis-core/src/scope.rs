@@ -82,16 +82,16 @@ pub struct System {
 
 /// The parts of `sys`.
 #[derive(Clone, Debug)]
-pub(crate) struct SysValues {
-    pub(crate) session: SessionId,
-    pub(crate) node: NodeId,
-    pub(crate) step: u64,
-    pub(crate) visits: Option<u32>,
-    pub(crate) context: System,
+pub struct SysValues {
+    pub session: SessionId,
+    pub node: NodeId,
+    pub step: u64,
+    pub visits: Option<u32>,
+    pub context: System,
 }
 
 impl Sys {
-    pub(crate) fn new(facts: SysValues) -> Self {
+    pub fn new(facts: SysValues) -> Self {
         Self { facts: Some(facts), is_absent: false, whole: OnceLock::new() }
     }
 
@@ -132,7 +132,7 @@ impl SysValues {
 
 impl System {
     /// Returns whether every value is the same to the last bit: equal values may still print otherwise.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let pairs = [(&self.ans, &other.ans), (&self.error, &other.error), (&self.rollback, &other.rollback)];
         pairs.into_iter().all(|pair| match pair {
             (Some(one), Some(other)) => one.is_same(other),

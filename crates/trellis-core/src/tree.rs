@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    id::{CallId, SessionId},
-    state::{CallKind, PendingCall, State},
-};
+use crate::state::{CallKind, PendingCall, State};
+use trellis_base::id::{CallId, SessionId};
 
 /// The call that began a child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Contracts that hold where bindings write none (language 9.18, 9.24): with them, a check can prove the calls of builtins.
 
-use crate::{language::Effect, schema::disjoint::disjoint, value::Value};
+use trellis_base::{language::Effect, schema::disjoint::disjoint, value::Value};
 
 /// A builtin tool.
 #[derive(Debug)]
@@ -33,12 +33,12 @@ impl BuiltinTool {
     }
 
     /// Returns why no call fits both its contract and arguments of this schema; `None` if some may.
-    pub(crate) fn cannot_take(&self, parameters: &Value) -> Option<String> {
+    pub fn cannot_take(&self, parameters: &Value) -> Option<String> {
         disjoint(&self.parameters()?, parameters)
     }
 
     /// Returns why no result fits both its contract and this schema; `None` if some may.
-    pub(crate) fn cannot_return(&self, returns: &Value) -> Option<String> {
+    pub fn cannot_return(&self, returns: &Value) -> Option<String> {
         disjoint(&self.returns()?, returns)
     }
 }
@@ -180,7 +180,7 @@ pub static MODEL: BuiltinTool = BuiltinTool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Schema;
+    use trellis_base::schema::Schema;
 
     #[test]
     fn every_contract_is_a_json_schema() {

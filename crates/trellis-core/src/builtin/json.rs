@@ -1,7 +1,7 @@
 //! `json.parse` and `json.merge`.
 
 use super::{failure, wanted};
-use crate::{
+use trellis_base::{
     input::ToolError,
     value::{JsonError, Mapping, Value},
 };

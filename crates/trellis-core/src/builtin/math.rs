@@ -1,7 +1,7 @@
 //! `math.evaluate`.
 
 use super::{failure, wanted};
-use crate::{
+use trellis_base::{
     input::ToolError,
     template,
     value::{Mapping, Value},

@@ -14,7 +14,7 @@ pub use self::{
     json::{merge as json_merge, parse as json_parse, read_json},
     math::evaluate as math_evaluate,
 };
-use crate::{input::ToolError, value::Value};
+use trellis_base::{input::ToolError, value::Value};
 
 /// A failure with a code.
 fn failure(code: &str, message: impl Into<String>) -> ToolError {

@@ -1,7 +1,7 @@
 //! The results of the builtins, and their codes (language 9.24).
 
 use super::*;
-use crate::value::Mapping;
+use trellis_base::value::Mapping;
 
 fn code(error: ToolError) -> String {
     format!("{}: {}", error.code.unwrap().as_str().unwrap(), error.message)

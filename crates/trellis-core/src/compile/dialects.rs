@@ -4,14 +4,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Fix, Place, TextEdit},
     span::Span,
-    syntax::{
-        document::Document,
-        migrate::{self, Settings},
-    },
     template::{Dialect, GO_TEMPLATE, GO_TEMPLATES},
+};
+use trellis_syntax::{
+    document::Document,
+    migrate::{self, Settings},
 };
 
 /// Keeps the first finding of each graph about a Go template: one setting fixes them all.

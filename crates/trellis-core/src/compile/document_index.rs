@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::syntax::{
+use trellis_syntax::{
     document::{Content, Document, SEED, mix},
     node::ToolRef,
 };

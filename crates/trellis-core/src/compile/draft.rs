@@ -1,12 +1,12 @@
 //! A graph as far as it was lowered, sound or not.
 //!
-//! In: the lowered part of a graph. Out: an engine that runs it, for tools and tests that replay a [`Witness`](crate::witness::Witness).
+//! In: the lowered part of a graph. Out: an engine that runs it, for tools and tests that replay a [`Witness`](trellis_base::witness::Witness).
 //!
 //! **Invariant:** no host gets hold of a program that has errors.
 
 use std::sync::Arc;
 
-use crate::{
+use trellis_engine::{
     engine::{Engine, Predicates},
     program::Program,
 };

@@ -8,18 +8,18 @@ use super::{
     names::{NameTable, join, library_help},
     split::GraphSplit,
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::Call,
     schema::Schema,
     span::{Span, Spanned},
-    syntax::{
-        document::{Content, Document},
-        node::{CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, TargetSyntax},
-        project::ProjectSyntax,
-    },
     template::Shape,
     value::Key,
+};
+use trellis_engine::program::Call;
+use trellis_syntax::{
+    document::{Content, Document},
+    node::{CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, TargetSyntax},
+    project::ProjectSyntax,
 };
 
 /// One graph as its files describe it.

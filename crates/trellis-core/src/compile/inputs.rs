@@ -3,10 +3,8 @@
 //! A graph that says which keys it begins with takes no others: a caller could set a key that the graph is to set itself. `additionalProperties`
 //! or `unevaluatedProperties` of `inputs` say otherwise.
 
-use crate::{
-    syntax::node::NodeSyntax,
-    value::{Key, Mapping, Value},
-};
+use trellis_base::value::{Key, Mapping, Value};
+use trellis_syntax::node::NodeSyntax;
 
 /// Keywords by which an author decides about further keys.
 const DECIDED_BY: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];

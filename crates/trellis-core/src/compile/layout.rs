@@ -7,15 +7,15 @@ use super::{
     names::{NameClaims, NameTable},
     split::GraphSplit,
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Diagnostic, FilePath},
     id::NodeId,
     index::to_u32,
-    program::NodeIndex,
-    syntax::{
-        document::Document,
-        node::{NodeSyntax, TargetSyntax},
-    },
+};
+use trellis_engine::program::NodeIndex;
+use trellis_syntax::{
+    document::Document,
+    node::{NodeSyntax, TargetSyntax},
 };
 
 /// Graphs and names of the files.

@@ -1,6 +1,7 @@
 //! The bounds of a program: the defaults, where a project sets no other.
 
-use crate::{program::Limits, syntax::project::LimitsSyntax};
+use trellis_engine::program::Limits;
+use trellis_syntax::project::LimitsSyntax;
 
 /// Replaces each bound that a project sets.
 pub(super) fn override_limits(mut limits: Limits, set: LimitsSyntax) -> Limits {

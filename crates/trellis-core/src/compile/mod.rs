@@ -58,12 +58,12 @@ pub use self::{
     incremental::is_same_node_place,
     resolver::{NamedNode, NodeNames},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{Graph, Limits, NodeIndex, Program, Waiting},
     schema::Schema,
-    syntax::document::Document,
 };
+use trellis_engine::program::{Graph, Limits, NodeIndex, Program, Waiting};
+use trellis_syntax::document::Document;
 
 /// Result of a compilation.
 #[derive(Debug)]
@@ -378,7 +378,7 @@ fn inputs(syntax: &GraphSyntax<'_>, names: &NameTable<'_>, schemas: &mut Schemas
 }
 
 /// Returns previous ids, which stored sessions may have, by the node that has them now. An id that is a node again is excluded.
-fn renamed(names: &NameTable<'_>, layouts: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+fn renamed(names: &NameTable<'_>, layouts: &NodeLayout) -> BTreeMap<trellis_base::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
     for (candidate, index) in names.candidates().zip(&layouts.nodes_of) {
         if let (Some(syntax), Some(index)) = (candidate.syntax, index) {

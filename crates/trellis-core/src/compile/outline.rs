@@ -1,6 +1,6 @@
 //! The outline of a value as it is written: its known parts, and the holes that expressions fill.
 
-use crate::{
+use trellis_base::{
     schema::{Hole, below},
     template::Shape,
     value::Value,

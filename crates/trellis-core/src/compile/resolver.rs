@@ -6,7 +6,8 @@ use super::{
     layout::FileLayout,
     names::{Candidate, NameTable},
 };
-use crate::{diagnostic::FilePath, id::NodeId, index::to_u32, span::Span, syntax::document::Document};
+use trellis_base::{diagnostic::FilePath, id::NodeId, index::to_u32, span::Span};
+use trellis_syntax::document::Document;
 
 /// The names of a graph's nodes, at one state of its files.
 #[derive(Debug)]
@@ -47,12 +48,12 @@ impl NamedNode {
 
 impl NodeNames {
     /// Takes documents that are sorted by path.
-    pub(crate) fn new(documents: &[Arc<Document>]) -> Self {
+    pub fn new(documents: &[Arc<Document>]) -> Self {
         Self { documents: documents.into(), layout: FileLayout::new(documents) }
     }
 
     /// Takes the documents after edits that changed no name.
-    pub(crate) fn renew(&mut self, documents: &[Arc<Document>]) {
+    pub fn renew(&mut self, documents: &[Arc<Document>]) {
         self.documents = documents.into();
     }
 
@@ -61,18 +62,18 @@ impl NodeNames {
     }
 
     /// Returns the graph of a file; the outermost one for a file that is none of them.
-    pub(crate) fn graph_of(&self, path: &str) -> u32 {
+    pub fn graph_of(&self, path: &str) -> u32 {
         let at = self.documents.binary_search_by(|document| (*document.path).cmp(path));
         at.map_or(0, |at| self.layout.split.owner[at])
     }
 
     /// Returns the folder of a graph.
-    pub(crate) fn root(&self, graph: u32) -> &str {
+    pub fn root(&self, graph: u32) -> &str {
         self.layout.split.roots.get(graph as usize).map_or("", |root| root)
     }
 
     /// Returns the node that a target in a folder of a graph leads to; `call` for one that begins a child.
-    pub(crate) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Option<NamedNode> {
+    pub fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Option<NamedNode> {
         if !call && NodeId::RESERVED.contains(&name) {
             return None;
         }
@@ -84,17 +85,17 @@ impl NodeNames {
     }
 
     /// Returns every node, in file order. Pages are among them.
-    pub(crate) fn nodes(&self) -> Vec<NamedNode> {
+    pub fn nodes(&self) -> Vec<NamedNode> {
         self.with(|names| names.candidates().map(NamedNode::of).collect())
     }
 
     /// Returns the node of an id.
-    pub(crate) fn of_id(&self, id: &NodeId) -> Option<NamedNode> {
+    pub fn of_id(&self, id: &NodeId) -> Option<NamedNode> {
         self.with(|names| names.of_id(id.as_str()).map(|at| NamedNode::of(names.candidate(at))))
     }
 
     /// Returns the nodes of a file, in order.
-    pub(crate) fn of_file(&self, path: &str) -> Vec<NamedNode> {
+    pub fn of_file(&self, path: &str) -> Vec<NamedNode> {
         let Ok(at) = self.documents.binary_search_by(|document| (*document.path).cmp(path)) else { return Vec::new() };
         let at = to_u32(at);
         self.with(|names| names.of_document(at).map(|candidate| NamedNode::of(names.candidate(candidate))).collect())

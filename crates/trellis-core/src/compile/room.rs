@@ -4,7 +4,7 @@
 //! **Invariant:** the estimate affects memory, never findings.
 
 use super::{graphs::GraphInfo, names::NameTable};
-use crate::syntax::node::NodeSyntax;
+use trellis_syntax::node::NodeSyntax;
 
 /// Replies to a call that did not succeed.
 const OF_CALL: usize = 3;

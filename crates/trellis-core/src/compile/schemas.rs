@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     schema::{Schema, SchemaError, without_keywords},
     span::Spanned,
-    syntax::node::ToolSyntax,
     value::Value,
 };
+use trellis_syntax::node::ToolSyntax;
 
 /// Compiled schemas by their JSON.
 #[derive(Debug, Default)]

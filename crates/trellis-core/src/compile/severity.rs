@@ -7,13 +7,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use rustc_hash::FxHashMap;
 
 use super::{document_index::DocumentIndex, graphs::GraphSyntax, names::at_path, split::GraphSplit};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Place, Severity, near},
     span::{Span, Spanned},
-    syntax::{
-        document::{Allow, Document},
-        removal::removal,
-    },
+};
+use trellis_syntax::{
+    document::{Allow, Document},
+    removal::removal,
 };
 
 /// Codes of findings that are made after compilation: until then, it is unknown if a comment about them is needed.

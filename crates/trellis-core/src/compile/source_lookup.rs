@@ -1,12 +1,10 @@
 //! The source of a lowered program: a node and a condition as their author wrote them, and the places of findings about a node.
 
-use crate::{
-    program::{Edge, Node, Program},
-    span::{Span, Spanned},
-    syntax::{
-        condition::Condition,
-        node::{NodeSyntax, TransitionSyntax},
-    },
+use trellis_base::span::{Span, Spanned};
+use trellis_engine::program::{Edge, Node, Program};
+use trellis_syntax::{
+    condition::Condition,
+    node::{NodeSyntax, TransitionSyntax},
 };
 
 /// The node as its author wrote it.

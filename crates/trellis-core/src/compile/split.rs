@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::syntax::document::{Content, Document};
+use trellis_syntax::document::{Content, Document};
 
 /// The graphs: the outermost first, then each folder with a `trellis.yaml`.
 #[derive(Debug)]

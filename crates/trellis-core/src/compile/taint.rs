@@ -10,14 +10,14 @@
 //! other paths may hold on this one.
 
 use super::names::at_path;
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
-    program::{Node, Program},
     span::Span,
-    syntax::{
-        document::Content,
-        node::{CallSyntax, CalleeSyntax, NodeSyntax},
-    },
+};
+use trellis_engine::program::{Node, Program};
+use trellis_syntax::{
+    document::Content,
+    node::{CallSyntax, CalleeSyntax, NodeSyntax},
 };
 
 /// Points that mistakes taint.

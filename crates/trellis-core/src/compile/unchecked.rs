@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
     path::KeyPath,
     span::Span,

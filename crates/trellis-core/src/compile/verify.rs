@@ -10,7 +10,8 @@ use super::{
     severity::Severities,
     taint::Taint,
 };
-use crate::{diagnostic::Diagnostic, program::Program};
+use trellis_base::diagnostic::Diagnostic;
+use trellis_engine::program::Program;
 
 /// Results of checks, stored for the next compilation.
 #[derive(Debug, Default)]

@@ -137,7 +137,7 @@ impl Diagnostic {
 
     /// Returns the finding with another message.
     #[must_use]
-    pub(crate) fn message(self, message: String) -> Self {
+    pub fn message(self, message: String) -> Self {
         Self { message: one_line(message), ..self }
     }
 
@@ -170,7 +170,7 @@ impl Diagnostic {
     }
 
     /// Returns whether both read the same.
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+    pub fn says_the_same(&self, other: &Self) -> bool {
         let core_of = |found: &Self| (found.code, found.severity, found.place.clone(), found.message.clone());
         core_of(self) == core_of(other) && self.labels == other.labels && self.help == other.help && self.fix == other.fix
     }

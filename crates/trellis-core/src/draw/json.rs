@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{Drawing, Path, label};
-use crate::program::{Outcome, Provenance};
+use trellis_engine::program::{Outcome, Provenance};
 
 #[derive(Serialize)]
 struct Wire<'d> {

@@ -1,10 +1,8 @@
 //! The words on arrows: outcomes, keys and conditions as an author would write them.
 
 use super::Arrow;
-use crate::{
-    program::{Guard, Outcome, Program, Provenance, Reason},
-    value::Value,
-};
+use trellis_base::value::Value;
+use trellis_engine::program::{Guard, Outcome, Program, Provenance, Reason};
 
 /// Returns a guard in the grammar of conditions (language 6.1); `None` for one that always holds.
 pub fn condition(program: &Program, guard: &Guard) -> Option<String> {

@@ -24,12 +24,8 @@ pub use self::{
     svg::STYLE,
 };
 
-use crate::{
-    diagnostic::FilePath,
-    index::to_u32,
-    program::{Edge, Node, Origin, OutEdge, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target},
-    span::LineIndex,
-};
+use trellis_base::{diagnostic::FilePath, index::to_u32, span::LineIndex};
+use trellis_engine::program::{Edge, Node, Origin, OutEdge, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target};
 
 /// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{
-    id::NodeId,
-    path::KeyPath,
-    program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root, Writes},
-    span::Span,
-    syntax::document::Document,
-    value::Value,
-};
+use trellis_base::{id::NodeId, path::KeyPath, span::Span, value::Value};
+use trellis_engine::program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root, Writes};
+use trellis_syntax::document::Document;
 
 /// A node with the ways of its body.
 type Sketch = (&'static str, Role, Vec<(Outcome, Vec<Edge>)>);
@@ -61,7 +56,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         documents: Arc::new([Arc::new(document)]),
         limits: Limits::default(),
         fingerprint: "".into(),
-        waiting: crate::program::Waiting::default(),
+        waiting: trellis_engine::program::Waiting::default(),
     };
     let count = |length: usize| u32::try_from(length).unwrap();
     for (index, (id, role, replies)) in sketches.into_iter().enumerate() {

@@ -1,9 +1,7 @@
 //! Actions of nodes, in a few words.
 
-use crate::{
-    language::InputType,
-    program::{Callee, Listen, Node, Program, Role},
-};
+use trellis_base::language::InputType;
+use trellis_engine::program::{Callee, Listen, Node, Program, Role};
 
 /// Returns the action of a node, as its box shows it.
 pub(super) fn words(program: &Program, node: &Node) -> String {

@@ -8,12 +8,8 @@ use super::{
     Input, Request, RequestType,
     input::{ReceivedInput, Taken, read, written},
 };
-use crate::{
-    program::{Choice, Listen},
-    schema::Schema,
-    template::Template,
-    value::Value,
-};
+use crate::program::{Choice, Listen};
+use trellis_base::{schema::Schema, template::Template, value::Value};
 
 /// The accepted inputs of a request, made once for many checks.
 #[derive(Debug)]
@@ -66,7 +62,8 @@ impl Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::OptionView, language::InputType};
+    use crate::engine::OptionView;
+    use trellis_base::language::InputType;
 
     fn request(kind: InputType) -> Request {
         let input_type = RequestType::Declared(kind);

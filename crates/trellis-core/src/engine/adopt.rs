@@ -10,11 +10,10 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    id::NodeId,
-    path::KeyPath,
     program::{Call, Node, Role, WriteTarget},
     state::{CallKind, CallRole, PendingCall, State, Status, VERSION},
 };
+use trellis_base::{id::NodeId, path::KeyPath};
 
 /// A stored state, fitted to a program.
 #[derive(Clone, Debug)]

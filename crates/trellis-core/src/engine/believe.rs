@@ -1,7 +1,7 @@
 //! Values that were removed from records, and the marks in their place: nothing is refused because of a mark.
 
 use super::Engine;
-use crate::{schema::Schema, value::Value};
+use trellis_base::{schema::Schema, value::Value};
 
 impl Engine {
     /// Returns whether the remaining parts of a value fit a schema.

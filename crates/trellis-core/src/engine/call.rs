@@ -10,13 +10,15 @@ use super::{
     step::{Move, is_gate, limits},
 };
 use crate::{
-    id::{IdempotencyKey, SessionId},
-    language::OnBranchError,
-    path::{KeyPath, walk},
     program::{Approve, Call, Callee, Composite, Failure, ITEM, Node, PointIndex, Role, Tool},
     state::{
         ABANDONED, Abandoned, Approval, CallKind, CallRole, ItemApproval, Offered, PartCalls, PartStates, PendingCall, RetryRecord, Status,
     },
+};
+use trellis_base::{
+    id::{IdempotencyKey, SessionId},
+    language::OnBranchError,
+    path::{KeyPath, walk},
     template::{SecretUse, Shape},
     value::{Key, List, Mapping, Value},
 };

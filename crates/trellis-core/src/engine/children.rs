@@ -16,10 +16,12 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    id::{CallId, SessionId},
-    index::to_u32,
     program::{Failure, Limits},
     state::{CallKind, CallRole, Effect, EndReason, Ended, PendingCall, State},
+};
+use trellis_base::{
+    id::{CallId, SessionId},
+    index::to_u32,
     value::{Mapping, Value},
 };
 

@@ -9,10 +9,10 @@ use super::{
     step::{Move, is_gate},
 };
 use crate::{
-    language::EndSyntax,
     program::{Edge, Failure, Node, Outcome, PointIndex, Reason, Reply, Role, TakenEdge, Target, Write},
     state::{EndReason, Ended},
 };
+use trellis_base::language::EndSyntax;
 
 /// Points that one step may pass through: chains of exhausted nodes end somewhere.
 const HOPS: u64 = 1_000;

@@ -10,10 +10,10 @@ use super::{
     step::{Move, is_gate},
 };
 use crate::{
-    language::EndSyntax,
     program::{Failure, Node, Outcome, PointIndex, Role},
     state::{CallRole, Status},
 };
+use trellis_base::language::EndSyntax;
 
 impl<'e> Move<'e> {
     /// Enters a point. A node that admits no more entries is not entered: its own reply is taken instead.

@@ -3,14 +3,8 @@
 //! **Invariant:** a message names its node, and never an input: it may have been a secret.
 
 use super::{Unanswered, speech::Unsaid, step::Move};
-use crate::{
-    id::NodeId,
-    path::KeyPath,
-    program::{Excess, Failure, Guard, Node, Operand, PointIndex},
-    span::Span,
-    template::TemplateError,
-    value::Value,
-};
+use crate::program::{Excess, Failure, Guard, Node, Operand, PointIndex};
+use trellis_base::{id::NodeId, path::KeyPath, span::Span, template::TemplateError, value::Value};
 
 /// `message` of a denial that came without a reason.
 pub(super) const DENIED: &str = "denied";

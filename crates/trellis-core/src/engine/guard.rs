@@ -5,12 +5,8 @@
 use std::borrow::Cow;
 
 use super::{Event, Unanswered, fail::Stop, step::Move};
-use crate::{
-    id::NodeId,
-    path::walk,
-    program::{Guard, Operand, PredicateSource, Root, Truth},
-    value::Value,
-};
+use crate::program::{Guard, Operand, PredicateSource, Root, Truth};
+use trellis_base::{id::NodeId, path::walk, value::Value};
 
 impl Move<'_> {
     /// Evaluates a guard; [`Truth::Either`] if the step fails: something absent is compared, or a predicate has no answer yet.

@@ -5,10 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{
-    id::{CallId, IdempotencyKey, KeySeed, NodeId},
-    state::{CallRole, State},
-};
+use crate::state::{CallRole, State};
+use trellis_base::id::{CallId, IdempotencyKey, KeySeed, NodeId};
 
 /// The key of a call: of the number of its start, its graph, where that has a name, its session, its node, the step that entered the node, its role
 /// and its tool.

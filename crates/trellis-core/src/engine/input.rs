@@ -5,9 +5,9 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{NavigateError, fail::with_article};
-use crate::{
+use crate::program::{Choice, Limits, Listen};
+use trellis_base::{
     language::InputType,
-    program::{Choice, Limits, Listen},
     schema::Schema,
     value::{Value, nesting},
 };
@@ -104,7 +104,7 @@ pub(super) fn read(listen: &Listen, called: Called<'_>, given: ReceivedInput) ->
 
 /// Reads the `input_default` of a listening node, or returns the reason why the node does not accept it. A text may be empty here: it replaces an
 /// empty input.
-pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, String> {
+pub fn accept_default(listen: &Listen, default: &Value) -> Result<Value, String> {
     let takes_text = matches!(listen.kind, Some(InputType::Text | InputType::Secret));
     match default {
         Value::Text(text) if takes_text && clean(text).trim().is_empty() => fitting(listen, Value::text("")),
@@ -113,7 +113,7 @@ pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, 
 }
 
 /// Reads a value as the input of a listening node, or returns the reason why the node does not accept it.
-pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
+pub fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
     normalised(listen, &written, ReceivedInput::Value(value.clone()))
 }
 
@@ -285,7 +285,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::Template;
+    use trellis_base::template::Template;
 
     fn listen(kind: Option<InputType>) -> Listen {
         Listen { kind, options: Box::default(), closed: false, default: None, schema: None, on_invalid: None, sleep: None, timeout: None }

@@ -5,10 +5,12 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{CallId, NodeId, SessionId, SignalName},
-    language::InputType,
     program::TakenEdge,
     state::{ContextWrite, EndReason, PendingCall, State},
+};
+use trellis_base::{
+    id::{CallId, NodeId, SessionId, SignalName},
+    language::InputType,
     value::Value,
 };
 

@@ -11,11 +11,10 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    id::CallId,
     program::{Call, Callee, Node},
     state::{Abandoned, CallRole, Effect, PartName, State, Status},
-    value::Value,
 };
+use trellis_base::{id::CallId, value::Value};
 
 impl Move<'_> {
     /// The step of a late result: the same state, but for an effect that may have joined.

@@ -36,7 +36,7 @@ pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub use children::{NotBegun, pending_call, pending_calls};
 pub use ids::question_key;
-pub(crate) use input::{accept, accept_default};
+pub use input::{accept, accept_default};
 pub use io::{Action, AnyInput, Call, EndView, Event, Next, NoInput, OptionView, Request, RequestType, Step, View};
 pub use predicates::{MissingPredicate, Predicates, Unanswered};
 pub use refusal::{Expected, NavigateError, RenderError, StartError};
@@ -44,12 +44,12 @@ pub use replay::Divergence;
 
 use std::{fmt, sync::Arc};
 
-pub use crate::input::{Answers, Input, Moment, Start, ToolError, ToolErrorKind, ToolOutcome, ToolResult};
 use crate::{
-    id::{KeySeed, NodeId, SessionId, SignalName},
     program::{PredicateSource, Program},
     state::State,
 };
+use trellis_base::id::{KeySeed, NodeId, SessionId, SignalName};
+pub use trellis_base::input::{Answers, Input, Moment, Start, ToolError, ToolErrorKind, ToolOutcome, ToolResult};
 
 /// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
 ///
@@ -110,7 +110,7 @@ impl Engine {
     }
 
     /// Creates an engine that provokes violations on purpose: sessions begin anywhere, with any values.
-    pub(crate) fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
+    pub fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
         let (max_input, graph) = (program.limits().input, program.root().name.clone());
         Self { program, predicates, answers: None, max_input, graph, is_trial: true, stands_in: None }
     }

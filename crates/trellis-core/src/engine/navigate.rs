@@ -10,11 +10,13 @@ use super::{
     step::{Move, find, limits, point, scope},
 };
 use crate::{
+    program::{Choice, Listen, Node, Outcome, PointIndex, Reply, Role},
+    state::{EndReason, State, Status},
+};
+use trellis_base::{
     id::{CallId, SignalName},
     language::InputType,
-    program::{Choice, Listen, Node, Outcome, PointIndex, Reply, Role},
     scope::Scope,
-    state::{EndReason, State, Status},
     value::Value,
 };
 

@@ -15,11 +15,13 @@ use super::{
     step::{Move, find},
 };
 use crate::{
+    program::{Call, Callee, Node, Tool},
+    state::{Approval, CallKind, CallRole, Offered, PartCalls, PartName, PartOf, PartState, PartStates, PendingCall, State},
+};
+use trellis_base::{
     id::CallId,
     language::MOST_ABREAST,
-    program::{Call, Callee, Node, Tool},
     schema::Schema,
-    state::{Approval, CallKind, CallRole, Offered, PartCalls, PartName, PartOf, PartState, PartStates, PendingCall, State},
     value::{List, Mapping, Value},
 };
 
@@ -268,7 +270,7 @@ impl<'e> ProgramPart<'e> {
 }
 
 pub(super) fn is_irreversible(tool: &Tool) -> bool {
-    tool.effect == Some(crate::language::Effect::Irreversible)
+    tool.effect == Some(trellis_base::language::Effect::Irreversible)
 }
 
 /// Returns the reason why an item cannot be called.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::context::Context;
+use trellis_base::context::Context;
 
 /// A program asks for a predicate that the host does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,11 +3,8 @@
 use std::fmt;
 
 use super::{Request, Unanswered};
-use crate::{
-    id::{CallId, NodeId, SignalName},
-    program::Excess,
-    state::EndReason,
-};
+use crate::{program::Excess, state::EndReason};
+use trellis_base::id::{CallId, NodeId, SignalName};
 
 /// A refusal: nothing happened (language 7.3).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

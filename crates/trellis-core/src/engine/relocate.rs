@@ -12,10 +12,10 @@ use super::{
     step::{Move, find, first_point},
 };
 use crate::{
-    id::{KeySeed, NodeId, SessionId},
     program::{Failure, Node, Target},
     state::{Effects, State, Status, VERSION},
 };
+use trellis_base::id::{KeySeed, NodeId, SessionId};
 
 /// The reason why a session cannot be moved; it stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,6 +11,8 @@ use super::{
 use crate::{
     program::{Choice, Failure, Listen, Localised, Node, Program, Role, Speech},
     state::{CallRole, Ended, State, Status},
+};
+use trellis_base::{
     template::{Shape, Template, TemplateError},
     value::Value,
 };

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::{Engine, Moment, NavigateError, Start, StartError};
-use crate::{
+use crate::{program::Node, state::State};
+use trellis_base::{
     id::NodeId,
-    program::Node,
     span::{LineColumn, LineIndex},
-    state::State,
 };
 
 /// The point at which a replay diverged from the record.

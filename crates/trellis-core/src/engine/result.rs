@@ -11,10 +11,12 @@ use super::{
     step::{Move, is_gate},
 };
 use crate::{
-    id::IdempotencyKey,
     program::{Call, Callee, Excess, Failure, Limits, Node, Outcome, PointIndex, Reply, Target},
-    schema::Schema,
     state::{CallRole, Effect, PendingCall},
+};
+use trellis_base::{
+    id::IdempotencyKey,
+    schema::Schema,
     value::{Mapping, Value},
 };
 
@@ -149,7 +151,7 @@ impl<'e> Move<'e> {
             Some(undo) => Some(Arc::new(self.interpolate_undo(node, undo, key, self.next_number())?)),
             // Of parts, each that is irreversible is listed, not the whole (language 10.6).
             None if matches!(call.callee, Callee::Parallel(..) | Callee::Each(..)) => return Ok(None),
-            None if call.effect == crate::language::Effect::Irreversible => None,
+            None if call.effect == trellis_base::language::Effect::Irreversible => None,
             None => return Ok(None),
         };
         Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))

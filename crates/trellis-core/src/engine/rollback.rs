@@ -12,10 +12,12 @@ use super::{
     step::{Move, find},
 };
 use crate::{
-    index::to_u32,
     program::{Call, Callee, Graph, PointIndex},
-    schema::Schema,
     state::{Effect, PendingCall, Status},
+};
+use trellis_base::{
+    index::to_u32,
+    schema::Schema,
     value::{Mapping, Value},
 };
 

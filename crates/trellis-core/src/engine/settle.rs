@@ -13,9 +13,11 @@ use super::{
     step::{Move, point},
 };
 use crate::{
-    index::to_u32,
     program::{Bound, Outcome},
     state::{CallKind, PartName, PartStates, PendingCall, Status},
+};
+use trellis_base::{
+    index::to_u32,
     value::{List, Mapping, Value},
 };
 

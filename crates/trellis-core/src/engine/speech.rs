@@ -5,12 +5,8 @@
 use std::sync::Arc;
 
 use super::{fail, step::limits};
-use crate::{
-    program::{Failure, Guard, PredicateSource, Program, Speech, Truth},
-    scope::Scope,
-    span::Span,
-    template::TemplateError,
-};
+use crate::program::{Failure, Guard, PredicateSource, Program, Speech, Truth};
+use trellis_base::{scope::Scope, span::Span, template::TemplateError};
 
 /// The reason why a content cannot be rendered.
 pub(super) struct Unsaid {

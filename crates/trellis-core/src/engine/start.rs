@@ -10,14 +10,16 @@ use super::{
     step::{Move, first_point},
 };
 use crate::{
+    program::{Graph, Node, Target},
+    state::{Effects, PartStates, State, Status, System, VERSION},
+};
+use trellis_base::{
     context::Context,
     diagnostic::did_you_mean,
     id::SessionId,
     path::{KeyPath, walk},
-    program::{Graph, Node, Target},
     schema::{Breach, Schema},
     scope::RESERVED,
-    state::{Effects, PartStates, State, Status, System, VERSION},
     value::{Mapping, Value},
 };
 

@@ -11,10 +11,12 @@ use super::{
     speech::render_speech,
 };
 use crate::{
-    id::NodeId,
     program::{Node, NodeIndex, Part, PointIndex, Program, Speech, TakenEdge},
-    scope::{Scope, Sys, SysValues},
     state::{CallRole, ContextWrite, EndReason, Ended, PartName, State, Status},
+};
+use trellis_base::{
+    id::NodeId,
+    scope::{Scope, Sys, SysValues},
     template::{RenderLimits, Shape, Template},
     value::Value,
 };

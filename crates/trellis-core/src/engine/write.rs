@@ -5,11 +5,13 @@ use super::{
     step::Move,
 };
 use crate::{
+    program::{Bound, Excess, Failure, Write, WriteSource, WriteTarget},
+    state::{ContextWrite, PartName},
+};
+use trellis_base::{
     context::TooLarge,
     id::NodeId,
     path::{KeyPath, walk},
-    program::{Bound, Excess, Failure, Write, WriteSource, WriteTarget},
-    state::{ContextWrite, PartName},
     value::{Key, Value},
 };
 

@@ -11,11 +11,11 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 use self::text::Text;
-use crate::{
+use trellis_base::{
     diagnostic::{Diagnostic, FilePath, Place, explanation, harmless},
     span::Span,
-    syntax::document::Document,
 };
+use trellis_syntax::document::Document;
 
 /// Bytes that an excerpt shows of one long line before and behind its place; longer lines around it are left out.
 const MAX_LINE_LENGTH: usize = 1000;

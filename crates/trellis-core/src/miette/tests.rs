@@ -3,7 +3,7 @@
 use miette::Diagnostic as _;
 
 use super::*;
-use crate::diagnostic::Code;
+use trellis_base::diagnostic::Code;
 
 fn sources(files: &[(&str, &str)]) -> Sources {
     let documents: Vec<Arc<Document>> = files.iter().map(|(path, text)| Document::broken(*path, *text).into()).collect();

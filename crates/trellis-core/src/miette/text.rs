@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 use self_cell::self_cell;
 
 use super::{MAX_EXCERPT_LINES, MAX_LINE_LENGTH};
-use crate::{
+use trellis_base::{
     diagnostic::is_shown,
     span::{LineIndex, Span},
-    syntax::document::Document,
 };
+use trellis_syntax::document::Document;
 
 /// A file's text, made harmless and indexed when it is first shown.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl Text {
     }
 }
 
-/// Like [`harmless`](crate::diagnostic::harmless), for the text of a file: each character keeps its number of bytes.
+/// Like [`harmless`](trellis_base::diagnostic::harmless), for the text of a file: each character keeps its number of bytes.
 fn same_length(text: &str) -> String {
     let shown = |(at, char): (usize, char)| match char.len_utf8() {
         _ if is_shown(char) || is_break(&text[at..]) => char,

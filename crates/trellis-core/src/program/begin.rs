@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Program, WriteSource, WriteTarget};
-use crate::{
+use trellis_base::{
     template::Shape,
     value::{Key, Value},
 };
@@ -11,7 +11,7 @@ use crate::{
 impl Program {
     /// Returns the keys that some node has a default for: a host may give them too. Each with whether its defaults are numbers, so that a given value
     /// must be one as well.
-    pub(crate) fn defaults(&self) -> BTreeMap<&Key, bool> {
+    pub fn defaults(&self) -> BTreeMap<&Key, bool> {
         let mut keys = BTreeMap::new();
         for write in self.nodes.iter().flat_map(|node| &node.entry.defaults) {
             let WriteTarget::Absent(key) = &write.to else { continue };

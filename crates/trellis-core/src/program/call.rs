@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{NodeIndex, Origin, Write};
-use crate::{
+use trellis_base::{
     context::Context,
     diagnostic::Place,
     language::{Effect, OnBranchError, Retry},
@@ -145,18 +145,18 @@ pub struct Predicate {
     /// The source of its answers.
     pub source: PredicateSource,
     /// The keys that its schema names.
-    pub(crate) keys: Box<[SchemaKey]>,
+    pub keys: Box<[SchemaKey]>,
 }
 
 /// A key that the schema of a predicate names.
 #[derive(Debug)]
-pub(crate) struct SchemaKey {
-    pub(crate) path: KeyPath,
-    pub(crate) place: Origin,
+pub struct SchemaKey {
+    pub path: KeyPath,
+    pub place: Origin,
     /// The words of the schema about its value, with their places in the same document.
-    pub(crate) words: Box<[SchemaWord]>,
+    pub words: Box<[SchemaWord]>,
     /// True if it has to be set before the predicate is asked.
-    pub(crate) is_needed: bool,
+    pub is_needed: bool,
 }
 
 /// The source of a predicate's answers (language 6.2).

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{NodeIndex, Program, Writes};
-use crate::{id::SignalName, index::to_u32, path::KeyPath, span::Span, value::Value};
+use trellis_base::{id::SignalName, index::to_u32, path::KeyPath, span::Span, value::Value};
 
 /// A point's place in [`Program::points`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,12 +11,12 @@ pub struct PointIndex(pub u32);
 
 impl PointIndex {
     /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).
-    pub(crate) fn from_usize(at: usize) -> Self {
+    pub fn from_usize(at: usize) -> Self {
         Self(to_u32(at))
     }
 
     /// Returns the place in [`Program::points`](crate::program::Program::points).
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -29,7 +29,7 @@ pub struct Point {
     /// The part of the node.
     pub part: Part,
     /// The possible replies: a range of [`Program::replies`].
-    pub(crate) replies: Range<u32>,
+    pub replies: Range<u32>,
 }
 
 /// The kind of a point of a node.
@@ -78,7 +78,7 @@ pub struct Reply {
     /// The writes before the edges, in order.
     pub update: Writes,
     /// The edges, in order; the last one always holds.
-    pub(crate) edges: Range<u32>,
+    pub edges: Range<u32>,
 }
 
 /// An edge: a guard and a target.
@@ -366,7 +366,7 @@ impl Program {
     }
 
     /// Returns the point where a session continues after a rollback in a graph; `None` if it ends.
-    pub(crate) fn after_rollback(&self, graph: u32) -> Option<PointIndex> {
+    pub fn after_rollback(&self, graph: u32) -> Option<PointIndex> {
         self.edges_after_rollback(graph).find_map(|out| match out.edge.to {
             Target::Point(point) => Some(point),
             _ => None,

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! **Invariant:** a stored value can be read again: [`Limits::DEEPEST`], [`ROOM`] and the levels of a record or a call that calls others are
-//! within the [`crate::value::DEPTH`] that a reader accepts.
+//! within the [`trellis_base::value::DEPTH`] that a reader accepts.
 
 use std::fmt;
 
-use crate::{
+use crate::state::PendingCall;
+use trellis_base::{
     context::Context,
     language::DEEPEST,
-    state::PendingCall,
     template::DEFAULT_FUEL,
     value::{Key, Mapping, Value},
 };

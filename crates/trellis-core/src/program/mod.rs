@@ -23,30 +23,30 @@ pub use self::edges::{
     Edge, Failure, Guard, Operand, Origin, OutEdge, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, TakenEdge, Target,
     Truth,
 };
-pub(crate) use call::SchemaKey;
+pub use call::SchemaKey;
 pub use call::{Approve, Call, Callee, Composite, ITEM, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
-pub(crate) use needs::Waiting;
+pub use needs::Waiting;
 pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role, Speech, SpeechPart};
 pub use reads::Reads;
 use rustc_hash::FxHashMap;
 pub use writes::{Write, WriteSource, WriteTarget, Writes};
 
-use crate::{
+use crate::state::FailurePlace;
+use trellis_base::{
     diagnostic::FilePath,
     id::NodeId,
     language::Retry,
     path::KeyPath,
     schema::Schema,
     span::{LineColumn, LineIndex, Span},
-    state::FailurePlace,
-    syntax::{
-        cursor::cursor_context,
-        document::{Content, Document},
-        project::{BindingSyntax, HostConfig},
-    },
     value::{Key, Value},
+};
+use trellis_syntax::{
+    cursor::cursor_context,
+    document::{Content, Document},
+    project::{BindingSyntax, HostConfig},
 };
 
 /// A node's place in [`Program::nodes`].
@@ -56,18 +56,18 @@ pub struct NodeIndex(pub u32);
 /// The compiled graph.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) graphs: Vec<Graph>,
-    pub(crate) nodes: Vec<Arc<Node>>,
-    pub(crate) points: Vec<Point>,
-    pub(crate) replies: Vec<Reply>,
-    pub(crate) edges: Vec<Edge>,
-    pub(crate) predicates: Vec<Predicate>,
-    pub(crate) by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
-    pub(crate) renamed: BTreeMap<NodeId, NodeIndex>,
-    pub(crate) documents: Arc<[Arc<Document>]>,
-    pub(crate) limits: Limits,
-    pub(crate) fingerprint: Arc<str>,
-    pub(crate) waiting: Waiting,
+    pub graphs: Vec<Graph>,
+    pub nodes: Vec<Arc<Node>>,
+    pub points: Vec<Point>,
+    pub replies: Vec<Reply>,
+    pub edges: Vec<Edge>,
+    pub predicates: Vec<Predicate>,
+    pub by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
+    pub renamed: BTreeMap<NodeId, NodeIndex>,
+    pub documents: Arc<[Arc<Document>]>,
+    pub limits: Limits,
+    pub fingerprint: Arc<str>,
+    pub waiting: Waiting,
 }
 
 /// One graph of the program: the outermost one, or a folder with its own `trellis.yaml` (language 1.4).
@@ -196,7 +196,7 @@ impl Program {
     }
 
     /// Replies by range.
-    pub(crate) fn replies(&self, range: &Range<u32>) -> &[Reply] {
+    pub fn replies(&self, range: &Range<u32>) -> &[Reply] {
         &self.replies[range.start as usize..range.end as usize]
     }
 
@@ -206,7 +206,7 @@ impl Program {
     }
 
     /// Edges by range.
-    pub(crate) fn edges(&self, range: &Range<u32>) -> &[Edge] {
+    pub fn edges(&self, range: &Range<u32>) -> &[Edge] {
         &self.edges[range.start as usize..range.end as usize]
     }
 
@@ -221,12 +221,12 @@ impl Program {
     }
 
     /// Returns the text of the file of a node.
-    pub(crate) fn text_of(&self, node: &Node) -> &str {
+    pub fn text_of(&self, node: &Node) -> &str {
         &self.documents[node.document as usize].text
     }
 
     /// Returns the document that holds the `before_each` of a graph; the one of its entry if there is none.
-    pub(crate) fn gate_document(&self, graph: &Graph) -> u32 {
+    pub fn gate_document(&self, graph: &Graph) -> u32 {
         let holds = |content: &Content| match content {
             Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
             _ => false,

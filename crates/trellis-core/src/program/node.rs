@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Call, Graph, Guard, NodeIndex, Outcome, PointIndex, Write, WriteTarget};
-use crate::{
+use trellis_base::{
     id::NodeId,
     language::{EndSyntax, InputType},
     path::KeyPath,
@@ -25,7 +25,7 @@ pub struct Node {
     /// The index of its file in [`super::Program::documents`].
     pub document: u32,
     /// Its index among the nodes of that file.
-    pub(crate) ordinal: u32,
+    pub ordinal: u32,
     /// Its span in that file.
     pub span: Span,
     /// Its gate, when the graph has `before_each`.
@@ -54,7 +54,7 @@ pub struct Node {
 
 impl Node {
     /// Returns whether entering the node sets a key before its requirements are checked: by `default_context`, or by the `save_to` of `before_each`.
-    pub(crate) fn brings(&self, graph: &Graph, key: &str) -> bool {
+    pub fn brings(&self, graph: &Graph, key: &str) -> bool {
         let by_default = self.entry.defaults.iter().any(|write| matches!(&write.to, WriteTarget::Absent(absent) if **absent == *key));
         let saved = graph.before_each.as_ref().filter(|_| self.gate.is_some()).and_then(|call| call.save_to.as_ref());
         by_default || saved.is_some_and(|path| **path.root() == *key)
@@ -78,7 +78,7 @@ pub struct SpeechPart {
     /// The condition under which it is shown. It asks no host.
     pub when: Guard,
     /// The span of its condition.
-    pub(crate) origin: Span,
+    pub origin: Span,
 }
 
 impl Speech {
@@ -162,12 +162,12 @@ impl Listen {
     }
 
     /// The values that are no outcomes of their own.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &Value> {
+    pub fn others(&self) -> impl Iterator<Item = &Value> {
         self.options.iter().filter(|choice| !choice.writes).map(|choice| &choice.value)
     }
 
     /// Returns the value of an outcome that is an option.
-    pub(crate) fn chosen(&self, on: &Outcome) -> Option<&Value> {
+    pub fn chosen(&self, on: &Outcome) -> Option<&Value> {
         if let Outcome::Chosen(at) = on { self.options.get(*at as usize).map(|choice| &choice.value) } else { None }
     }
 }

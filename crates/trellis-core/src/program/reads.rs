@@ -1,7 +1,7 @@
 //! The paths that a step may read when it leaves or enters a node, in no order: for callers that must know whether a value could have mattered.
 
 use super::{Call, Callee, Guard, ITEM, Node, PointIndex, PredicateSource, Program, Role, Write, WriteSource};
-use crate::{
+use trellis_base::{
     path::KeyPath,
     template::{Shape, Template},
 };

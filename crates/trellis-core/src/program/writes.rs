@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, slice, sync::Arc};
 
-use crate::{path::KeyPath, span::Span, template::Shape, value::Key};
+use trellis_base::{path::KeyPath, span::Span, template::Shape, value::Key};
 
 /// One write (language 2, remember).
 #[derive(Clone, Debug)]

@@ -6,20 +6,19 @@ use super::{
     OccurrenceKind, half_typed,
     named::{Name, Named},
 };
-use crate::{
+use trellis_base::{
     path::KeyPath,
     span::{Span, Spanned},
-    syntax::{
-        condition::{Condition, Test},
-        document::{Content, Document},
-        node::{
-            ApproveSyntax, AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, SpeechSyntax, TargetSyntax, ToolRef,
-            ToolSyntax,
-        },
-        project::{PredicateAnswer, ProjectSyntax},
-    },
     template::{Reference, Shape, Template},
     value::Value,
+};
+use trellis_syntax::{
+    condition::{Condition, Test},
+    document::{Content, Document},
+    node::{
+        ApproveSyntax, AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, SpeechSyntax, TargetSyntax, ToolRef, ToolSyntax,
+    },
+    project::{PredicateAnswer, ProjectSyntax},
 };
 
 /// Returns the names in a file, in no order. A file that begins with `_` or lies in such a folder holds no nodes, though it may look like one: of
@@ -88,7 +87,7 @@ impl Collected<'_> {
     fn references(&mut self, references: Vec<Reference>) {
         for reference in references {
             let root = reference.path.root();
-            if !crate::scope::RESERVED.contains(&&**root) {
+            if !trellis_base::scope::RESERVED.contains(&&**root) {
                 let (name, kind) = (Name::Key(root.clone()), OccurrenceKind::Reads);
                 self.all.push(Named { name, span: reference.span, kind, is_exact: reference.is_exact, ordinal: self.ordinal });
             }
@@ -111,7 +110,7 @@ impl Collected<'_> {
     fn condition(&mut self, condition: &Spanned<Condition>) {
         let Condition { subject, subject_span, test, .. } = &condition.value;
         let root = subject.root();
-        if crate::scope::RESERVED.contains(&&**root) {
+        if trellis_base::scope::RESERVED.contains(&&**root) {
             match &*subject.to_string() {
                 "sys.error.tool" => self.compared(condition, test, Name::Tool),
                 "sys.node" | "sys.error.node" => self.compared(condition, test, Name::Id),

@@ -4,12 +4,12 @@ use super::{
     OccurrenceKind,
     named::{Name, Named},
 };
-use crate::{
+use trellis_base::{
     path::{KeyPath, is_name},
     span::Span,
-    syntax::document::Document,
     template::paths_in,
 };
+use trellis_syntax::document::Document;
 
 /// Keys whose value is a target.
 pub const TARGETS: [&str; 10] = [
@@ -51,7 +51,7 @@ pub(super) fn names(document: &Document, all: &mut Vec<Named>) {
         start += line.len();
     }
     for (path, place) in paths_in(text) {
-        if !crate::scope::RESERVED.contains(&&**path.root()) {
+        if !trellis_base::scope::RESERVED.contains(&&**path.root()) {
             add(Name::Key(path.root().clone()), Span::new(place.start, place.end), OccurrenceKind::Reads);
         }
     }

@@ -1,15 +1,11 @@
 //! The files that a file leads to: nodes, libraries, pages and scripts.
 
 use super::{OccurrenceKind, Symbol, SymbolIndex};
-use crate::{
-    diagnostic::FilePath,
-    span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::{NodeSyntax, ToolRef},
-        project::ProjectSyntax,
-    },
-    value::Value,
+use trellis_base::{diagnostic::FilePath, span::Span, value::Value};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::{NodeSyntax, ToolRef},
+    project::ProjectSyntax,
 };
 
 /// A place that names a file.

@@ -35,16 +35,11 @@ pub use self::{
     rename::{FileRename, GraphChange, OptionRename, RenameRefusal},
     same::difference,
 };
-use crate::{
-    compile::{NamedNode, NodeNames, is_same_node_place},
-    diagnostic::FilePath,
-    id::NodeId,
-    span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::NodeSyntax,
-    },
-    value::Key,
+use trellis_base::{diagnostic::FilePath, id::NodeId, span::Span, value::Key};
+use trellis_compiler::{NamedNode, NodeNames, is_same_node_place};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::NodeSyntax,
 };
 
 /// Something that has a name in a graph.

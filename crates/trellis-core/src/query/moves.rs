@@ -12,15 +12,11 @@ use super::{
     rename::{edit, is_node_name, missing, refused, was},
     spelling::{below, in_manner, relative},
 };
-use crate::{
-    diagnostic::FilePath,
-    id::NodeId,
-    span::Span,
-    syntax::{
-        document::{Content, Document},
-        is_hidden,
-        node::{NodeSyntax, ToolRef},
-    },
+use trellis_base::{diagnostic::FilePath, id::NodeId, span::Span};
+use trellis_syntax::{
+    document::{Content, Document},
+    is_hidden,
+    node::{NodeSyntax, ToolRef},
 };
 
 impl SymbolIndex {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{OccurrenceKind, Symbol};
-use crate::{span::Span, value::Key};
+use trellis_base::{span::Span, value::Key};
 
 /// A name as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

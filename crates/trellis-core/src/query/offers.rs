@@ -6,16 +6,16 @@ use super::{
     OccurrenceKind, Symbol, SymbolIndex,
     named::{Name, Named},
 };
-use crate::{
+use trellis_base::{
     diagnostic::FilePath,
     path::KeyPath,
     span::{Span, Spanned},
-    syntax::{
-        document::{Content, Document},
-        node::{CallSyntax, CalleeSyntax, NodeSyntax, ToolRef, ToolSyntax},
-        project::ProjectSyntax,
-    },
     value::{Key, Value},
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::{CallSyntax, CalleeSyntax, NodeSyntax, ToolRef, ToolSyntax},
+    project::ProjectSyntax,
 };
 
 impl SymbolIndex {

@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use super::{Occurrence, OccurrenceKind, Symbol, SymbolIndex, links::leads};
-use crate::{
+use trellis_base::{
     diagnostic::{FilePath, Place, TextEdit, did_you_mean},
     id::NodeId,
     path::is_name,
     span::Span,
-    syntax::{
-        document::{Content, Document},
-        is_hidden,
-        project::PredicateAnswer,
-    },
     value::{Key, Value},
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    is_hidden,
+    project::PredicateAnswer,
 };
 
 /// A change of a graph's files.
@@ -186,7 +186,7 @@ impl SymbolIndex {
     /// # Errors
     /// The name is taken or none that a key can have, or some place cannot be rewritten exactly.
     pub fn rename_key(&self, graph: u32, key: &Key, new: &str) -> Result<GraphChange, RenameRefusal> {
-        if !is_name(new) || crate::scope::RESERVED.contains(&new) {
+        if !is_name(new) || trellis_base::scope::RESERVED.contains(&new) {
             return refused(format!("`{new}` is no name of a key: a letter or `_`, then letters, digits, `_` and `-`"));
         }
         let renamed = Key::from(new);

@@ -4,12 +4,8 @@ use super::{
     GraphChange, Occurrence, RenameRefusal, Symbol, SymbolIndex,
     rename::{edit, missing, not_exact, refused},
 };
-use crate::{
-    id::SignalName,
-    path::is_name,
-    span::Span,
-    syntax::{document::Content, project::PredicateAnswer},
-};
+use trellis_base::{id::SignalName, path::is_name, span::Span};
+use trellis_syntax::{document::Content, project::PredicateAnswer};
 
 impl SymbolIndex {
     /// Renames a predicate of one graph: its declaration, and every condition that asks it.
@@ -22,7 +18,7 @@ impl SymbolIndex {
             let own = self.predicates.iter().filter(|(of, _)| *of == graph);
             return refused(missing("predicate", old, own.map(|(_, name)| &**name)));
         }
-        if !is_name(new) || crate::scope::RESERVED.contains(&new) {
+        if !is_name(new) || trellis_base::scope::RESERVED.contains(&new) {
             return refused(format!("`{new}` is no name of a predicate: a letter or `_`, then letters, digits, `_` and `-`"));
         }
         if self.is_predicate(graph, &new.into()) || !self.occurrences(&Symbol::Key(graph, new.into())).is_empty() {

@@ -7,18 +7,18 @@ use super::{
     collect::{literals, place_of},
     rename::{edit, refused},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{FilePath, TextEdit, did_you_mean},
     id::NodeId,
     path::KeyPath,
     span::{Span, Spanned},
-    syntax::{
-        condition::{Condition, Test},
-        document::{Content, Document},
-        node::{AssignSyntax, NodeSyntax},
-    },
     template::Shape,
     value::Value,
+};
+use trellis_syntax::{
+    condition::{Condition, Test},
+    document::{Content, Document},
+    node::{AssignSyntax, NodeSyntax},
 };
 
 impl SymbolIndex {

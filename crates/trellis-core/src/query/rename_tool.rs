@@ -4,14 +4,14 @@ use super::{
     GraphChange, RenameRefusal, Symbol, SymbolIndex,
     rename::{edit, missing, not_exact, refused},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{FilePath, TextEdit},
     span::Span,
-    syntax::{
-        document::{Content, Document},
-        project::{HostConfig, PredicateAnswer},
-    },
     value::Value,
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    project::{HostConfig, PredicateAnswer},
 };
 
 /// The names that calls have which call no tool (language 5): conditions compare `sys.error.tool` with them, too.

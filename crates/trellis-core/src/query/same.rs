@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::GraphChange;
-use crate::{
-    id::NodeId,
-    program::{Guard, Node, PointIndex, Program, Target},
-};
+use trellis_base::id::NodeId;
+use trellis_engine::program::{Guard, Node, PointIndex, Program, Target};
 
 /// Returns the first difference between a graph before a change and after it that is more than the names that change, in words.
 pub fn difference(before: &Program, after: &Program, change: &GraphChange) -> Option<String> {

@@ -3,7 +3,7 @@
 //! A bare target is looked up in a folder and those around it. Its manner is the folder below which it names its node, and whether it names a
 //! module by its `start`. A link's manner is the number of folders that it goes up, and its `./`.
 
-use crate::id::NodeId;
+use trellis_base::id::NodeId;
 
 /// Returns the spellings of a target without `./` and `/` that are in its manner: below the folder that it was looked up in, below what that
 /// folder is called now, and with as many names as it had. Whether they lead to the node is for the caller to find out.

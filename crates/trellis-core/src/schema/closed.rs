@@ -120,7 +120,7 @@ fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
 }
 
 /// Returns the integers between the bounds of a schema, if they are few and it has no other demand.
-pub(crate) fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
+pub fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
     const BOUNDS: [&str; 5] = ["type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
     const NOTES: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
     if !schema.keys().all(|key| BOUNDS.contains(&&**key) || NOTES.contains(&&**key) || key.starts_with("x-")) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::value::{Mapping, Value};
 
 /// Returns why no value fits both schemas, as a sentence about the first: a type, or a key that one of them requires. `None` if some value may.
-pub(crate) fn disjoint(first: &Value, second: &Value) -> Option<String> {
+pub fn disjoint(first: &Value, second: &Value) -> Option<String> {
     below("", first, second)
 }
 
@@ -49,7 +49,7 @@ fn listed(kinds: &[&str]) -> String {
 }
 
 /// Returns the name of a type in sentences.
-pub(crate) fn named(kind: &str) -> &'static str {
+pub fn named(kind: &str) -> &'static str {
     match kind {
         "string" => "a text",
         "integer" => "an integer",
@@ -62,7 +62,7 @@ pub(crate) fn named(kind: &str) -> &'static str {
 }
 
 /// Returns the types that a schema declares; `None` if it declares none.
-pub(crate) fn types(schema: &Mapping) -> Option<Vec<&str>> {
+pub fn types(schema: &Mapping) -> Option<Vec<&str>> {
     match schema.get("type")? {
         Value::List(kinds) => kinds.iter().map(Value::as_str).collect(),
         kind => Some(vec![kind.as_str()?]),
@@ -70,12 +70,12 @@ pub(crate) fn types(schema: &Mapping) -> Option<Vec<&str>> {
 }
 
 /// Returns the keys that a schema requires.
-pub(crate) fn required(schema: &Mapping) -> Vec<&str> {
+pub fn required(schema: &Mapping) -> Vec<&str> {
     schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Returns the schema of a key.
-pub(crate) fn property<'s>(schema: &'s Mapping, key: &str) -> Option<&'s Value> {
+pub fn property<'s>(schema: &'s Mapping, key: &str) -> Option<&'s Value> {
     schema.get("properties")?.as_map()?.get(key)
 }
 

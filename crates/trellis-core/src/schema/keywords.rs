@@ -5,7 +5,7 @@
 use crate::value::{Mapping, Value};
 
 /// Words of JSON Schema 2020-12, and of those before it.
-pub(crate) const KEYWORDS: [&str; 56] = [
+pub const KEYWORDS: [&str; 56] = [
     "type",
     "enum",
     "const",
@@ -65,7 +65,7 @@ pub(crate) const KEYWORDS: [&str; 56] = [
 ];
 
 /// The path and the first key of a part that holds no word of JSON Schema.
-pub(crate) fn without_keywords(schema: &Value) -> Option<(String, String)> {
+pub fn without_keywords(schema: &Value) -> Option<(String, String)> {
     let entries = schema.as_map()?;
     let is_known = |key: &str| KEYWORDS.contains(&key) || key.starts_with(['$', '_']) || key.starts_with("x-");
     if let Some(first) = entries.keys().next()

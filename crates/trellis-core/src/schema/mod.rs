@@ -6,7 +6,7 @@
 
 mod branches;
 mod closed;
-pub(crate) mod disjoint;
+pub mod disjoint;
 mod hole;
 mod keywords;
 mod part;
@@ -21,13 +21,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-pub(crate) use closed::few_integers;
+pub use closed::few_integers;
 pub use hole::{Hole, below};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
-pub(crate) use keywords::{KEYWORDS, without_keywords};
-pub(crate) use part::followed;
+pub use keywords::{KEYWORDS, without_keywords};
+pub use part::followed;
 pub use partial::Flaw;
-pub(crate) use references::DATA;
+pub use references::DATA;
 use serde_json::Value as Json;
 
 use self::{
@@ -108,7 +108,7 @@ impl Schema {
     }
 
     /// Returns whether a mapping that fits has only keys that the schema names.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         let words = self.source().as_map();
         ["additionalProperties", "unevaluatedProperties"]
             .iter()
@@ -162,7 +162,7 @@ impl fmt::Debug for Schema {
 }
 
 /// Returns the schemas of the first items of a list, each by its place, and that of the others. Before 2020-12 both had other names.
-pub(crate) fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
+pub fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
     let items = schema.get("items");
     match items.and_then(Value::as_list) {
         Some(first) => (first.iter().collect(), schema.get("additionalItems")),
@@ -171,7 +171,7 @@ pub(crate) fn tuple(schema: &Mapping) -> (Vec<&Value>, Option<&Value>) {
 }
 
 /// Returns whether `type` of a schema names one of these kinds; `None` without `type`.
-pub(crate) fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
+pub fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
     match words.get("type")? {
         Value::Text(kind) => Some(kinds.contains(&&**kind)),
         Value::List(named) => Some(named.iter().filter_map(Value::as_str).any(|kind| kinds.contains(&kind))),

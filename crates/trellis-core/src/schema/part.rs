@@ -34,7 +34,7 @@ impl Schema {
     }
 
     /// Returns the schema of an item that is added to the list at `path`: the one at its number, if that is known; else, in a tuple, any of its items.
-    pub(crate) fn added_item(&self, path: &[Segment], at: Option<usize>) -> Option<Self> {
+    pub fn added_item(&self, path: &[Segment], at: Option<usize>) -> Option<Self> {
         let list = if path.is_empty() { Some(self.clone()) } else { self.part(path) };
         let words = list.as_ref().and_then(|list| list.source().as_map());
         let Some((words, (first, rest))) =
@@ -72,7 +72,7 @@ fn step_into<'s>(root: &'s Value, schema: &'s Value, step: &Segment, left: usize
 }
 
 /// Returns the target of a reference into the same schema.
-pub(crate) fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+pub fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let mut target = root;
     for step in reference.strip_prefix('#')?.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");

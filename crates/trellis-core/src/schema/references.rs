@@ -14,7 +14,7 @@ use super::pattern::is_step_left;
 pub(super) const STEP: &str = "x-trellis-step";
 
 /// Keywords whose content is data.
-pub(crate) const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
+pub const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
 /// Returns the schema with each reference behind a step; `None` if it has none.
 pub(super) fn counted(schema: &Json) -> Option<Json> {

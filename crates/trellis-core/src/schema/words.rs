@@ -20,7 +20,7 @@ pub(super) const THE_VALUE: &str = "the value ";
 
 impl Breach {
     /// The key that the value itself has although the schema does not name it.
-    pub(crate) fn unknown_key(&self) -> Option<&str> {
+    pub fn unknown_key(&self) -> Option<&str> {
         let (key, message) = self.about_key()?;
         (self.pointer.is_empty() && message == UNKNOWN).then_some(key)
     }

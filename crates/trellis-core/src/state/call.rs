@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::part_name::{PartCalls, PartName};
 
-use crate::{
+use trellis_base::{
     id::{CallId, IdempotencyKey, NodeId, SessionId},
     language::{Retry, SecretUse},
     value::{Mapping, Value},
@@ -45,7 +45,7 @@ pub struct PendingCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
     /// Travels with the action.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "trellis_base::value::present", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
     /// The kind of the callee.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]

@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Abandoned, Effect, Ended, PartState, PartStates, PendingCall, State, Status, System};
-use crate::{
+use trellis_base::{
     id::{CallId, NodeId},
     path::KeyPath,
     value::{Key, List, Mapping, Value},
@@ -248,7 +248,7 @@ mod tests {
         let json = r#"{"context":{"log":[1,2]},"appended":{"chat.log":{"at":1,"items":["b"]},"gone":{"at":0,"items":"‹redacted:gone›"}}}"#;
         let changes: Changes = serde_json::from_str(json).unwrap();
         let context: Mapping = [("chat", Value::map([("log", Value::list(["a".into()]))]))].into_iter().collect();
-        let mut context = crate::Context::new(context);
+        let mut context = trellis_base::context::Context::new(context);
         context.extend(&changes.context);
         changes.appended.iter().for_each(|(path, appended)| appended.items.iter().for_each(|items| context.append(path, items)));
         assert_eq!(context.to_mapping().get("chat").unwrap().to_json(), r#"{"log":["a","b"]}"#);

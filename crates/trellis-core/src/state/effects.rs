@@ -8,7 +8,7 @@ use rpds::{RedBlackTreeMapSync, VectorSync};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Effect;
-use crate::id::{IdempotencyKey, NodeId};
+use trellis_base::id::{IdempotencyKey, NodeId};
 
 /// The effects of a session: undoable ones as a stack, irreversible ones as a set.
 #[derive(Clone, Debug, Default, PartialEq)]

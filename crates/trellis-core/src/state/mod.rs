@@ -18,8 +18,8 @@ pub use parts::{PartState, PartStates};
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
-pub use crate::scope::System;
-use crate::{
+pub use trellis_base::scope::System;
+use trellis_base::{
     context::Context,
     id::{CallId, IdempotencyKey, KeySeed, NodeId, SessionId},
     path::{KeyPath, Segment, walk},
@@ -185,10 +185,10 @@ pub struct Ended {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<FailurePlace>,
     /// The terminal's `output`.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "trellis_base::value::present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// The effects that were and were not undone, if there are any.
-    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "trellis_base::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }
 
@@ -251,7 +251,7 @@ mod visits {
     use rpds::RedBlackTreeMapSync;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::id::NodeId;
+    use trellis_base::id::NodeId;
 
     pub(super) fn serialize<S: Serializer>(visits: &RedBlackTreeMapSync<NodeId, u32>, serializer: S) -> Result<S::Ok, S::Error> {
         visits.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
@@ -265,7 +265,7 @@ mod visits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Mapping;
+    use trellis_base::value::Mapping;
 
     fn call(role: CallRole) -> PendingCall {
         PendingCall {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::value::Value;
+use trellis_base::value::Value;
 
 /// The name of a part within its call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

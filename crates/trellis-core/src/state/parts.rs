@@ -10,7 +10,7 @@ use rpds::{RedBlackTreeSetSync, VectorSync};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::CallKind;
-use crate::{index::to_u32, input::ToolOutcome, value::Value};
+use trellis_base::{index::to_u32, input::ToolOutcome, value::Value};
 
 /// A part of a pending call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl PartStates {
     /// Returns the parts that differ from `before`; only parts without an outcome can have changed.
     pub(super) fn changed(&self, before: &Self) -> Vec<(u32, PartState)> {
         /// The most parts that are open at once, so that no other can change in one step.
-        const WINDOW: usize = crate::language::MOST_ABREAST as usize;
+        const WINDOW: usize = trellis_base::language::MOST_ABREAST as usize;
         let differs = |at: &u32| self.get(*at) != before.get(*at);
         before.waiting(WINDOW).filter(differs).filter_map(|at| Some((at, self.get(at)?.clone()))).collect()
     }
@@ -209,7 +209,7 @@ impl CallKind {
         match self {
             Self::Tool | Self::Graph(_) => None,
             Self::Parallel { branches, .. } => Some(branches.len()),
-            Self::Each { items, .. } => Some(items.as_list().map_or(0, crate::value::List::len)),
+            Self::Each { items, .. } => Some(items.as_list().map_or(0, trellis_base::value::List::len)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::{ops::Range, sync::Arc};
 
 use granit_parser::{Event, Parser, options};
 
-use crate::span::{Span, Spanned};
+use trellis_base::span::{Span, Spanned};
 
 /// A comment that allows findings: `# trellis: allow(code)`.
 #[derive(Clone, Debug, PartialEq)]

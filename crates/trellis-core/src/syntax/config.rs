@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
+use trellis_base::{
     diagnostic::FilePath,
     span::{Span, Spanned},
     template::Shape,
@@ -19,7 +19,7 @@ pub struct HostConfig {
     /// The place of each value, by its path: `process.0`, `env.TOKEN`, `servers.wiki.url`.
     pub spans: BTreeMap<String, Span>,
     /// Values that are filled in when they are used, by their path (language 9.2): `http` and `args` of a binding read its call
-    /// ([`Scope::of_call`](crate::scope::Scope::of_call)), the others (`env`, `servers.wiki.headers`, `models.providers.cloud.key`) hold secrets
+    /// ([`Scope::of_call`](trellis_base::scope::Scope::of_call)), the others (`env`, `servers.wiki.headers`, `models.providers.cloud.key`) hold secrets
     /// and nothing else.
     pub shapes: BTreeMap<String, Spanned<Shape>>,
 }

@@ -8,7 +8,7 @@ use super::{
     node::{NodeSyntax, ToolRef},
     project::ProjectSyntax,
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Diagnostic, FilePath},
     id::NodeId,
     span::{Span, Spanned},
@@ -57,13 +57,13 @@ pub struct Document {
     /// The codes that its comments allow, in order of place.
     pub allows: Box<[Allow]>,
     /// The id that its path gives.
-    pub(crate) id: NodeId,
+    pub id: NodeId,
     /// The id that a file claims that is not understood, if a line of its text names one.
-    pub(crate) named: Option<NodeId>,
+    pub named: Option<NodeId>,
     /// A hash of its path and text: a save costs one of these, not ten thousand.
-    pub(crate) hash: u64,
+    pub hash: u64,
     /// True if the graph is this file, by its name.
-    pub(crate) is_graph: bool,
+    pub is_graph: bool,
 }
 
 /// The content of a file (language 1.1, 1.2).
@@ -108,24 +108,24 @@ impl Document {
 
     /// Returns the same file at another path.
     #[must_use]
-    pub(crate) fn moved(&self, path: FilePath) -> Self {
+    pub fn moved(&self, path: FilePath) -> Self {
         let moved = Self::new(path, Arc::clone(&self.text), self.content.clone(), self.diagnostics.clone(), self.allows.clone());
         Self { is_graph: self.is_graph, ..moved }
     }
 
     /// Returns whether a part of it could not be read.
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
     /// Returns whether something in this part of it could not be read.
-    pub(crate) fn has_errors_in(&self, part: Span) -> bool {
+    pub fn has_errors_in(&self, part: Span) -> bool {
         let places = self.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
         places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
     }
 
     /// The node at a position of the file; a broken file holds an empty one.
-    pub(crate) fn node(&self, ordinal: u32) -> Option<&NodeSyntax> {
+    pub fn node(&self, ordinal: u32) -> Option<&NodeSyntax> {
         static UNREAD: LazyLock<NodeSyntax> = LazyLock::new(NodeSyntax::default);
         match &self.content {
             Content::Node(node) => Some(node),
@@ -145,10 +145,10 @@ impl Document {
 }
 
 /// The seed of a hash.
-pub(crate) const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+pub const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Updates a hash, eight bytes at a time; the result is the same on every platform.
-pub(crate) fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
+pub fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
     let mut step = |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let (words, rest) = bytes.as_chunks::<8>();
     words.iter().for_each(|word| step(u64::from_le_bytes(*word)));
@@ -157,7 +157,7 @@ pub(crate) fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
 }
 
 /// Returns whether a file or one of its folders begins with `_` or `.` (language 1.2).
-pub(crate) fn is_hidden(path: &str) -> bool {
+pub fn is_hidden(path: &str) -> bool {
     let bytes = path.as_bytes();
     matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }

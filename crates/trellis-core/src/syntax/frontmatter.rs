@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Report},
     id::NodeId,
     path::is_name,

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use memchr::memchr;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
-use crate::span::{Span, Spanned};
+use trellis_base::span::{Span, Spanned};
 
 /// The links of the body at `body` of `text`, in file order; the destination as written, without fragment.
 pub(super) fn links(text: &str, body: Range<usize>) -> Vec<Spanned<Arc<str>>> {

@@ -16,7 +16,7 @@ use super::{
     text,
     tree::{self, YamlData, YamlEntry, YamlNode},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Report},
     span::{Span, Spanned},
     template::{Dialect, Template},

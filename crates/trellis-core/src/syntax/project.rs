@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 pub use super::config::HostConfig;
 use super::node::{DefaultsSyntax, ToolSyntax};
-pub use crate::language::DEEPEST;
-use crate::{
+pub use trellis_base::language::DEEPEST;
+use trellis_base::{
     diagnostic::{Code, Severity},
     path::KeyPath,
     schema::SchemaWord,

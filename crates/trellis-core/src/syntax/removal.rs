@@ -2,10 +2,10 @@
 //!
 //! **Invariant:** the removed text has nothing but the entry, blanks, and one comma, dash or line break.
 
-use crate::span::Span;
+use trellis_base::span::Span;
 
 /// Returns the text to remove so that the entry or item at `whole` is gone; `None` if its lines do not show it.
-pub(crate) fn removal(text: &str, whole: Span) -> Option<Span> {
+pub fn removal(text: &str, whole: Span) -> Option<Span> {
     let range = whole.range();
     let (mut start, mut end) = (range.start, range.end);
     text.get(range)?;

@@ -1,6 +1,6 @@
 //! The meaning of an unquoted YAML scalar (YAML 1.2 core schema: `no`, `y` and `on` are text), and the places of the bytes of a scalar in the file.
 
-use crate::{
+use trellis_base::{
     span::{SourceMap, Span},
     value::Value,
 };

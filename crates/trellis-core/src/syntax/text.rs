@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Report},
     span::Span,
 };

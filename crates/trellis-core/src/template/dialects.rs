@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Returns whether a text is a Go template, and no Jinja template.
-pub(crate) fn is_go(text: &str) -> bool {
+pub fn is_go(text: &str) -> bool {
     let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
     text.contains("{{")
         && !is_plain()
@@ -41,7 +41,7 @@ pub(super) fn go_word(source: &str) -> Option<Range<usize>> {
 ///
 /// # Errors
 /// It has more than that.
-pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usize>, String)> {
+pub fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usize>, String)> {
     let secrets = secret::find(text, from);
     let pieces = match from {
         Dialect::Legacy => segments::split_legacy(text, &secrets).ok(),
@@ -54,7 +54,7 @@ pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usiz
 }
 
 /// Returns whether a text of the legacy dialect has the same meaning in Jinja.
-pub(crate) fn is_legacy_jinja(text: &str) -> bool {
+pub fn is_legacy_jinja(text: &str) -> bool {
     segments::split(text, false, &secret::find(text, Dialect::Legacy)).is_some()
 }
 

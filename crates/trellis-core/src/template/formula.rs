@@ -22,7 +22,7 @@ use crate::{
 
 /// The abstract value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Term {
+pub enum Term {
     /// An unknown value.
     Unknown,
     /// The value at a path, or no value.
@@ -53,7 +53,7 @@ pub(crate) enum Term {
 
 impl Term {
     /// Returns whether it describes the expression exactly: the same paths make the same value.
-    pub(crate) fn is_exact(&self) -> bool {
+    pub fn is_exact(&self) -> bool {
         match self {
             Self::Path(_) | Self::Constant(_) => true,
             Self::Whole(terms) | Self::Number(terms) => terms.iter().all(Self::is_exact),
@@ -63,7 +63,7 @@ impl Term {
     }
 
     /// Visits every path in it.
-    pub(crate) fn each_path<'t>(&'t self, see: &mut impl FnMut(&'t KeyPath)) {
+    pub fn each_path<'t>(&'t self, see: &mut impl FnMut(&'t KeyPath)) {
         match self {
             Self::Unknown | Self::Constant(_) | Self::Of(_) | Self::Integer => {}
             Self::Path(path) => see(path),

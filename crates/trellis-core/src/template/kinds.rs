@@ -10,24 +10,24 @@ use crate::value::Value;
 
 /// A set of sorts of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KindSet(u16);
+pub struct KindSet(u16);
 
 impl KindSet {
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const NULL: Self = Self(1);
-    pub(crate) const TRUTH: Self = Self(2);
-    pub(crate) const NUMBER: Self = Self(4);
-    pub(crate) const TEXT: Self = Self(8);
-    pub(crate) const LIST: Self = Self(16);
-    pub(crate) const MAPPING: Self = Self(32);
+    pub const NONE: Self = Self(0);
+    pub const NULL: Self = Self(1);
+    pub const TRUTH: Self = Self(2);
+    pub const NUMBER: Self = Self(4);
+    pub const TEXT: Self = Self(8);
+    pub const LIST: Self = Self(16);
+    pub const MAPPING: Self = Self(32);
     /// Any value.
     pub(crate) const ANY: Self = Self(63);
     /// The value may be absent.
-    pub(crate) const UNSET: Self = Self(64);
+    pub const UNSET: Self = Self(64);
     /// A part of it is a path that is read on its own: the demand on it is reported there.
     pub(crate) const READ: Self = Self(128);
 
-    pub(crate) const fn or(self, other: Self) -> Self {
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -36,27 +36,27 @@ impl KindSet {
     }
 
     /// Returns whether some sort of `other` is among these.
-    pub(crate) const fn meet(self, other: Self) -> bool {
+    pub const fn meet(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns whether all of these are among `other`.
-    pub(crate) const fn are(self, other: Self) -> bool {
+    pub const fn are(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
     /// Every sort in it, alone.
-    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+    pub fn each(self) -> impl Iterator<Item = Self> {
         (0..7).map(|bit| Self(1 << bit)).filter(move |sort| self.meet(*sort))
     }
 
     /// Its number, where it is one.
-    pub(crate) const fn number(self) -> u8 {
+    pub const fn number(self) -> u8 {
         self.0.trailing_zeros() as u8
     }
 
     /// Returns its name, if it is one sort.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::NULL => "null",
             Self::TRUTH => "a boolean",
@@ -69,7 +69,7 @@ impl KindSet {
     }
 
     /// The sort of a value; of none that nothing is set.
-    pub(crate) fn of_value(value: Option<&Value>) -> Self {
+    pub fn of_value(value: Option<&Value>) -> Self {
         match value {
             None => Self::UNSET,
             Some(Value::Null) => Self::NULL,
@@ -82,7 +82,7 @@ impl KindSet {
     }
 
     /// Returns the names of JSON Schema for them.
-    pub(crate) fn types(self) -> Vec<&'static str> {
+    pub fn types(self) -> Vec<&'static str> {
         let named = [
             (Self::NULL, "null"),
             (Self::TRUTH, "boolean"),
@@ -109,13 +109,13 @@ impl KindSet {
 }
 
 /// The sorts that a use takes without fail; none where that depends on more than the sort.
-pub(crate) type Demand = KindSet;
+pub type Demand = KindSet;
 
 /// The sorts that can be looped over.
-pub(crate) const LOOPED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT).or(KindSet::NULL);
+pub const LOOPED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT).or(KindSet::NULL);
 
 /// The operands of `- / // %`: a boolean counts as one or zero there.
-pub(crate) const RECKONED: Demand = KindSet::NUMBER.or(KindSet::TRUTH);
+pub const RECKONED: Demand = KindSet::NUMBER.or(KindSet::TRUTH);
 
 /// The sorts with a length.
 const COUNTED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT);

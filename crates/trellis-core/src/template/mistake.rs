@@ -8,10 +8,10 @@ use crate::{
 };
 
 /// The remedy for braces that are no template.
-pub(crate) const RAW: &str = "braces that are to be shown stand between `{% raw %}` and `{% endraw %}`";
+pub const RAW: &str = "braces that are to be shown stand between `{% raw %}` and `{% endraw %}`";
 
 /// Returns whether the braces around a place in a Markdown text are probably no template: `${{ … }}`, `{#id}`, or braces in code.
-pub(crate) fn is_like_code(text: &str, at: usize) -> bool {
+pub fn is_like_code(text: &str, at: usize) -> bool {
     let at = text.floor_char_boundary(at.min(text.len()));
     if text[at..].starts_with("{#") {
         return true;

@@ -28,7 +28,7 @@ mod kinds;
 mod lower;
 mod machine;
 mod mistake;
-mod nesting;
+pub mod nesting;
 mod number;
 mod pieces;
 mod reads;
@@ -45,23 +45,23 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
-pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
+pub use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
+pub use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
 pub use compute::{Compute, ComputeError};
 use dialects::path_text;
-pub(crate) use dialects::{is_go, is_legacy_jinja, with_dots};
+pub use dialects::{is_go, is_legacy_jinja, with_dots};
 use engine::TemplateEngine;
-pub(crate) use formula::Term;
+pub use formula::Term;
 pub use go::{Problem, go_to_jinja};
 use mistake::Mistake;
-pub(crate) use mistake::{RAW, is_like_code};
+pub use mistake::{RAW, is_like_code};
 pub use number::number;
-pub(crate) use pieces::has_hole;
+pub use pieces::has_hole;
 pub use pieces::{RenderedPiece, TemplatePiece};
 use reads::Use;
 pub use reads::{ElementStep, GuardedTest};
 pub use references::Reference;
-pub(crate) use references::paths as paths_in;
+pub use references::paths as paths_in;
 use segments::{SegmentPiece, Unreadable};
 pub use shape::{Expression, Shape};
 
@@ -74,9 +74,9 @@ use crate::{
 };
 
 /// The message about a Go template in a place for Jinja; the compiler reports it once for each graph.
-pub(crate) const GO_TEMPLATE: &str = "this is a Go template";
+pub const GO_TEMPLATE: &str = "this is a Go template";
 /// The message about several of them.
-pub(crate) const GO_TEMPLATES: &str = "these are Go templates";
+pub const GO_TEMPLATES: &str = "these are Go templates";
 const SET_GO: &str = "set `templates: go` in trellis.yaml or run `trellis migrate`";
 
 /// The template dialect of a graph (`templates:` in `trellis.yaml`).
@@ -164,28 +164,28 @@ pub struct Read {
     /// True if it continues below the path, into unknown values.
     pub deep: bool,
     /// The demand on the value, in addition to its presence.
-    pub(crate) demand: Option<Demand>,
+    pub demand: Option<Demand>,
 }
 
 /// A [`Read`] as its template has it: nothing is copied before its place is needed.
 #[derive(Clone, Copy)]
-pub(crate) struct Used<'t> {
-    pub(crate) path: &'t KeyPath,
-    pub(crate) when: &'t [GuardedTest],
-    pub(crate) inside: &'t [ElementStep],
-    pub(crate) deep: bool,
-    pub(crate) demand: Option<Demand>,
+pub struct Used<'t> {
+    pub path: &'t KeyPath,
+    pub when: &'t [GuardedTest],
+    pub inside: &'t [ElementStep],
+    pub deep: bool,
+    pub demand: Option<Demand>,
     /// True if it only marks an unchecked use.
-    pub(crate) blind: bool,
+    pub blind: bool,
     /// The calculation that it is, whose parts have to go together.
-    pub(crate) calculation: Option<&'t Arc<Calculation>>,
+    pub calculation: Option<&'t Arc<Calculation>>,
     place: &'t Range<usize>,
     map: &'t SourceMap,
 }
 
 impl Used<'_> {
     /// Returns its span in the author's file.
-    pub(crate) fn span(&self) -> Span {
+    pub fn span(&self) -> Span {
         self.map.span(self.place.clone())
     }
 }
@@ -213,7 +213,7 @@ pub struct TemplateError {
 }
 
 /// Reports secrets in a text that is no template either, such as an option or a condition (language 3.6).
-pub(crate) fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) {
+pub fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) {
     expose(text, secret::find(text, dialect), map, report);
 }
 
@@ -232,7 +232,7 @@ impl Template {
     }
 
     /// Parses the body of a Markdown file, as [`Template::parse`] does.
-    pub(crate) fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
+    pub fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
         if !segments::has_brace(&file[span.range()]) {
             // It is shown verbatim, so it is stored ready to be shown.
             return Self::literal(&file[span.range()]);
@@ -252,7 +252,7 @@ impl Template {
     }
 
     /// Returns whether it could not be read, which was reported.
-    pub(crate) fn is_broken(&self) -> bool {
+    pub fn is_broken(&self) -> bool {
         matches!(self.inner.body, Body::Broken)
     }
 
@@ -262,7 +262,7 @@ impl Template {
     }
 
     /// Returns the text of the author, shared.
-    pub(crate) fn shared_text(&self) -> Arc<str> {
+    pub fn shared_text(&self) -> Arc<str> {
         self.inner.text.shared()
     }
 
@@ -292,7 +292,7 @@ impl Template {
     }
 
     /// Visits every use, without copies.
-    pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
+    pub fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
         let map = &self.inner.map;
         match &self.inner.body {
             Body::Literal | Body::Broken => {}

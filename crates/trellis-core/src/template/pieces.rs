@@ -43,7 +43,7 @@ pub enum RenderedPiece {
 
 impl Template {
     /// Parses a jinja text that is rendered in pieces and may name secrets. It cannot capture text with `set` or `filter`.
-    pub(crate) fn parse_in_pieces(text: &str, map: &SourceMap, report: &mut Report) -> Self {
+    pub fn parse_in_pieces(text: &str, map: &SourceMap, report: &mut Report) -> Self {
         Self::parse_with(Text::Own(text.into()), map, Dialect::Jinja, Purpose::Pieces, report).0
     }
 
@@ -139,7 +139,7 @@ impl RenderedPiece {
 }
 
 /// Returns whether a text has a hole that is no secret.
-pub(crate) fn has_hole(text: &str) -> bool {
+pub fn has_hole(text: &str) -> bool {
     let found = secret::find(text, Dialect::Legacy);
     let mut from = 0;
     while let Some(at) = text[from..].find("{{").map(|at| from + at) {
@@ -166,7 +166,7 @@ mod tests {
 
     fn rendered(text: &str) -> Result<String, TemplateError> {
         let args: Mapping = [("id", Value::text("a/b")), ("list", Value::from(vec![Value::Int(1), Value::Int(2)]))].into_iter().collect();
-        let scope = Scope { context: crate::Context::new(args), ..Scope::default() };
+        let scope = Scope { context: crate::context::Context::new(args), ..Scope::default() };
         let (template, report) = parse(text);
         assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
         let pieces = template.render_pieces(&scope, LIMITS)?;

@@ -24,7 +24,7 @@ pub struct Reference {
 
 impl Template {
     /// Returns whether it may name paths that rendering does not need.
-    pub(crate) fn is_guarded(&self) -> bool {
+    pub fn is_guarded(&self) -> bool {
         matches!(self.inner.body, Body::Engine(_))
     }
 
@@ -80,7 +80,7 @@ fn next_tag(text: &str, at: usize) -> Option<usize> {
 }
 
 /// Returns the paths in the tags of a text and their places in it.
-pub(crate) fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
+pub fn paths(text: &str) -> Vec<(KeyPath, Range<usize>)> {
     let (mut found, mut locals) = (Vec::new(), Vec::new());
     // Of Go: whether each open block is about another value than the context.
     let mut blocks: Vec<bool> = Vec::new();
@@ -292,7 +292,7 @@ fn quoted(rest: &str) -> Option<(&str, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dialect, diagnostic::Report};
+    use crate::{diagnostic::Report, template::Dialect};
 
     fn named(text: &str) -> Vec<String> {
         paths(text).into_iter().map(|(path, place)| format!("{path}@{}", &text[place])).collect()

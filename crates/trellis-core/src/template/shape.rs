@@ -93,7 +93,7 @@ impl Shape {
     }
 
     /// Every path that evaluating it uses, as [`Shape::reads`] has them, without copies.
-    pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
+    pub fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
         match self {
             Self::Literal(_) => {}
             Self::Text(template) | Self::Expression(Expression { template }) => template.each_use(see),
@@ -103,7 +103,7 @@ impl Shape {
     }
 
     /// Visits every template in it.
-    pub(crate) fn each_template<'t>(&'t self, see: &mut impl FnMut(&'t Template)) {
+    pub fn each_template<'t>(&'t self, see: &mut impl FnMut(&'t Template)) {
         match self {
             Self::Literal(_) => {}
             Self::Text(template) | Self::Expression(Expression { template }) => see(template),
@@ -198,14 +198,14 @@ impl Expression {
     }
 
     /// Returns the term of its value, if it is no path.
-    pub(crate) fn made(&self) -> &Term {
+    pub fn made(&self) -> &Term {
         match &self.template.inner.body {
             Body::Engine(engine) => engine.made().unwrap_or(&Term::Unknown),
             Body::Pieces(_) | Body::Literal | Body::Broken => &Term::Unknown,
         }
     }
 
-    pub(crate) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
+    pub fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
         let inner = &*self.template.inner;
         match &inner.body {
             Body::Pieces(pieces) => match &**pieces {

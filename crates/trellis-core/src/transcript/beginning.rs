@@ -1,10 +1,10 @@
 //! The lines `$ …`: how a session begins.
 
-use crate::{
+use trellis_base::{
     id::{NodeId, SessionId},
-    state::State,
     value::{Mapping, Value},
 };
+use trellis_engine::state::State;
 
 /// One choice about how a session begins.
 #[derive(Clone, Debug)]

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use super::read::outcome;
-use crate::{
-    engine::ToolOutcome,
-    value::{Mapping, Value},
-};
+use trellis_base::value::{Mapping, Value};
+use trellis_engine::engine::ToolOutcome;
 
 /// A line of a block `tools`.
 #[derive(Clone, Debug, PartialEq)]

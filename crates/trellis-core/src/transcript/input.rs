@@ -1,9 +1,7 @@
 //! Inputs as the lines of an author.
 
-use crate::{
-    engine::{Input, ToolError, ToolOutcome},
-    id::CallId,
-};
+use trellis_base::id::CallId;
+use trellis_engine::engine::{Input, ToolError, ToolOutcome};
 
 /// The mark in place of a secret that a person typed.
 const SECRET: &str = "***";

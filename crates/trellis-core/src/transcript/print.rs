@@ -4,10 +4,10 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use crate::{
+use trellis_base::value::Value;
+use trellis_engine::{
     engine::{Call, EndView, Event, NavigateError, Next, Request, RequestType},
     state::{Approval, CallKind, CallRole},
-    value::Value,
 };
 
 /// `| text`, a line each; a carriage return is shown as `␍`.

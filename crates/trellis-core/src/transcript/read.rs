@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::{
-    engine::{ToolError, ToolErrorKind, ToolOutcome},
-    value::Value,
-};
+use trellis_base::value::Value;
+use trellis_engine::engine::{ToolError, ToolErrorKind, ToolOutcome};
 
 /// The meaning of an author line.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{
+use trellis_base::{
     input::ToolOutcome,
     value::{Mapping, Value},
 };

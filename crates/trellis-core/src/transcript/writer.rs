@@ -1,9 +1,9 @@
 //! A transcript in the making: lines of an author, and the program's response to each.
 
 use super::print;
-use crate::{
+use trellis_base::id::{CallId, NodeId};
+use trellis_engine::{
     engine::{Next, RenderError, View},
-    id::{CallId, NodeId},
     state::State,
 };
 

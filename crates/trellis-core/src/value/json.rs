@@ -35,7 +35,7 @@ impl Value {
     }
 
     /// Adds the value as compact JSON, without recursing on its depth.
-    pub(crate) fn write_json(&self, into: &mut Vec<u8>) {
+    pub fn write_json(&self, into: &mut Vec<u8>) {
         let mut open = Vec::new();
         let mut next = Some(self);
         loop {
@@ -105,7 +105,7 @@ fn readable<E: serde::ser::Error>(value: &Value) -> Result<(), E> {
 }
 
 /// Reads an optional value that is present, null included: `Option` alone would take a stored null for an absent value.
-pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 pub struct JsonError(String);
 
 /// The deepest brackets of a JSON text, those in its strings left out.
-pub(crate) fn nesting(json: &str) -> u32 {
+pub fn nesting(json: &str) -> u32 {
     let (mut depth, mut deepest) = (0_u32, 0);
     let mut bytes = json.bytes();
     while let Some(byte) = bytes.next() {

@@ -23,7 +23,7 @@ use std::{fmt, sync::Arc};
 pub use deserialize::from_value;
 pub use error::ConvertError;
 pub use json::{DEPTH, JsonError};
-pub(crate) use json::{nesting, present};
+pub use json::{nesting, present};
 pub use list::{Iter, List};
 pub use mapping::Mapping;
 pub(crate) use measure::PartSizes;

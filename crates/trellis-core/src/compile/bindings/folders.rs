@@ -1,15 +1,15 @@
 //! Folders that builtins read: files there are texts or skills, and nodes too unless a name on the way begins with `_` (language 1.2, 9.8).
 
-use crate::{
-    compile::graphs::GraphSyntax,
+use crate::compile::graphs::GraphSyntax;
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::Program,
     span::Span,
-    syntax::project::BindingSyntax,
 };
+use trellis_engine::program::Program;
+use trellis_syntax::project::BindingSyntax;
 
 /// A folder in which a builtin reads files that are nodes as well.
-pub(in crate::compile) struct ReadFolder {
+pub(crate) struct ReadFolder {
     /// The name of the binding.
     reader: String,
     /// Its path in the program, with a slash at the end.
@@ -79,7 +79,7 @@ fn inside(root: &str, folder: &str) -> Option<String> {
 }
 
 /// The folders that bindings of these graphs name.
-pub(in crate::compile) fn read_folders(graphs: &[GraphSyntax<'_>]) -> Vec<ReadFolder> {
+pub(crate) fn read_folders(graphs: &[GraphSyntax<'_>]) -> Vec<ReadFolder> {
     let bindings = graphs.iter().flat_map(|graph| {
         let projects = graph.projects.iter();
         projects.flat_map(move |(_, path, project)| project.bindings.iter().map(move |binding| (&graph.root, *path, binding)))
@@ -88,7 +88,7 @@ pub(in crate::compile) fn read_folders(graphs: &[GraphSyntax<'_>]) -> Vec<ReadFo
 }
 
 /// Adds to findings in such folders how their files are kept from being nodes.
-pub(in crate::compile) fn hint_at_folders(folders: &[ReadFolder], found: &mut [Diagnostic]) {
+pub(crate) fn hint_at_folders(folders: &[ReadFolder], found: &mut [Diagnostic]) {
     if folders.is_empty() {
         return;
     }

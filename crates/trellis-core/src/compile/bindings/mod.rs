@@ -13,13 +13,15 @@ pub(super) use self::{
     templates::check_templates,
 };
 use super::graphs::GraphSyntax;
-use crate::{
-    builtin::{BuiltinTool, MODEL},
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     language::Effect,
     span::Spanned,
-    syntax::{node::ToolSyntax, project::BindingSyntax},
     value::Value,
+};
+use trellis_syntax::{
+    builtin::{BuiltinTool, MODEL},
+    {node::ToolSyntax, project::BindingSyntax},
 };
 
 /// Returns a binding with the contract that holds: the author's, completed by that of its builtin or of a model. With `args:` the arguments of

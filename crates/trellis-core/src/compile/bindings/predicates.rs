@@ -3,18 +3,18 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::completed;
-use crate::{
-    compile::{graphs::GraphSyntax, schemas::Schemas},
+use crate::compile::{graphs::GraphSyntax, schemas::Schemas};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
     index::to_u32,
     path::KeyPath,
-    program::{Origin, Predicate, PredicateSource, SchemaKey},
-    syntax::project::{BindingSyntax, PredicateAnswer},
     value::Value,
 };
+use trellis_engine::program::{Origin, Predicate, PredicateSource, SchemaKey};
+use trellis_syntax::project::{BindingSyntax, PredicateAnswer};
 
 /// Collects the predicates of a graph. Reports bindings that do not exist.
-pub(in crate::compile) fn declare(
+pub(crate) fn declare(
     syntax: &GraphSyntax<'_>,
     schemas: &mut Schemas,
     predicates: &mut Vec<Predicate>,

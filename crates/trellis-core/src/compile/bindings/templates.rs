@@ -1,14 +1,14 @@
 //! Names in the templates of a binding: they are arguments of its tool, or `call` (language 9.2).
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, near},
     path::{KeyPath, Segment},
     schema::Schema,
     span::Span,
-    syntax::project::BindingSyntax,
     template::{GuardedTest, Shape, Used},
     value::{Mapping, Value},
 };
+use trellis_syntax::project::BindingSyntax;
 
 /// The keys of `call`.
 const OF_CALL: [&str; 3] = ["id", "key", "attempt"];
@@ -17,7 +17,7 @@ const OF_CALL: [&str; 3] = ["id", "key", "attempt"];
 const COMBINING: [&str; 8] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"];
 
 /// Reports names that are no arguments, optional arguments that are read unguarded, and `args:` that a builtin cannot take.
-pub(in crate::compile) fn check_templates(path: &FilePath, binding: &BindingSyntax, found: &mut Vec<Diagnostic>) {
+pub(crate) fn check_templates(path: &FilePath, binding: &BindingSyntax, found: &mut Vec<Diagnostic>) {
     let tool = binding.tool.name.as_ref().map_or("", |name| &*name.value);
     let parameters = binding.tool.parameters.as_ref().map(|schema| &schema.value);
     let mut names = ArgumentNames { path, tool, parameters, found };

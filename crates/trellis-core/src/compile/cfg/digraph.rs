@@ -14,7 +14,7 @@ use petgraph::{
     },
 };
 
-use crate::index::to_u32;
+use trellis_base::index::to_u32;
 
 /// Directed graph over the numbers below a count.
 #[derive(Debug, PartialEq, Eq)]

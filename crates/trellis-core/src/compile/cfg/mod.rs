@@ -11,10 +11,8 @@ pub(super) mod digraph;
 use std::sync::Arc;
 
 use self::digraph::Digraph;
-use crate::{
-    index::to_u32,
-    program::{Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target},
-};
+use trellis_base::index::to_u32;
+use trellis_engine::program::{Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
 
 /// Points and edges of a program, with the neighbours of each point in both directions.
 pub(super) struct Cfg<'p> {

@@ -1,13 +1,11 @@
 //! `non-exhaustive`: every input and every successful result has an edge (language 8.4).
 
-use crate::{
-    compile::guards::{
-        cases::closed,
-        gaps::{Gaps, gaps, is_own, open, report},
-    },
-    diagnostic::Diagnostic,
-    program::{Node, Program, Reply},
+use crate::compile::guards::{
+    cases::closed,
+    gaps::{Gaps, gaps, is_own, open, report},
 };
+use trellis_base::diagnostic::Diagnostic;
+use trellis_engine::program::{Node, Program, Reply};
 
 pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
     // Only the data analysis knows the result of a child.

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::super::names::at_path;
-use crate::{
-    diagnostic::{Code, Diagnostic, nearest},
-    syntax::document::{Content, Document},
-};
+use trellis_base::diagnostic::{Code, Diagnostic, nearest};
+use trellis_syntax::document::{Content, Document};
 
 /// Broken links that get a suggestion, as far as it takes comparing names.
 const MAX_LINK_COMPARISONS: usize = 2_000_000;

@@ -2,16 +2,16 @@
 
 use petgraph::algo::kosaraju_scc;
 
-use crate::{
-    compile::{
-        cfg::{self, Cfg, stops},
-        source_lookup::place,
-    },
+use crate::compile::{
+    cfg::{self, Cfg, stops},
+    source_lookup::place,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Severity},
     id::SignalName,
     index::to_u32,
-    program::{Callee, Node, NodeIndex, OutEdge, Outcome, PointIndex, Program, Provenance, Reason, Role, Target},
 };
+use trellis_engine::program::{Callee, Node, NodeIndex, OutEdge, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
 
 /// Reports each closed part of a graph from which no end can be reached. Where some edge is `unresolved`, it may lead to an end; a loop is certain
 /// even then, unless a file on it has mistakes of its own.

@@ -5,16 +5,16 @@
 
 use petgraph::visit::Dfs;
 
-use crate::{
-    compile::{
-        cfg::Cfg,
-        names::{at_path, mentions},
-        severity::Severities,
-    },
+use crate::compile::{
+    cfg::Cfg,
+    names::{at_path, mentions},
+    severity::Severities,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, nearest},
     id::NodeId,
-    program::Node,
 };
+use trellis_engine::program::Node;
 
 /// Returns the points that are reached, or would be if all possible meanings of mistaken targets were meant; `None` if a mistake may have
 /// meant any node.

@@ -16,10 +16,8 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::{cfg::Cfg, severity::Severities};
-use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, Place},
-    program::{Node, Program, Role},
-};
+use trellis_base::diagnostic::{Code, Diagnostic, FilePath, Place};
+use trellis_engine::program::{Node, Program, Role};
 
 /// Findings by node.
 type FoundByNode = Vec<(u32, Diagnostic)>;

@@ -1,20 +1,20 @@
 //! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
-use crate::{
-    compile::{
-        guards::{
-            cases::{CaseValues, closed_of_any, input_path, subject},
-            impossible::{Comparison, OTHERWISE, Possible, report, report_one},
-            value_index::Literals,
-        },
-        source_lookup::condition,
+use crate::compile::{
+    guards::{
+        cases::{CaseValues, closed_of_any, input_path, subject},
+        impossible::{Comparison, OTHERWISE, Possible, report, report_one},
+        value_index::Literals,
     },
+    source_lookup::condition,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Severity},
     language::InputType,
-    program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role},
-    syntax::condition::Condition,
     value::Value,
 };
+use trellis_engine::program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role};
+use trellis_syntax::condition::Condition;
 
 /// Edges of a node that are compared with each other.
 const MAX_EDGES_COMPARED: usize = 64;

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
-    program::{Callee, Node, Program, Role, Tool},
-};
+use trellis_base::diagnostic::{Code, Diagnostic, Severity};
+use trellis_engine::program::{Callee, Node, Program, Role, Tool};
 
 /// Reports for each node that calls a model which of its own tools the model sees under a numbered name.
 pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
-    let asks_models = |graph: &crate::program::Graph| graph.bindings.values().any(|binding| binding.config.get("model").is_some());
+    let asks_models = |graph: &trellis_engine::program::Graph| graph.bindings.values().any(|binding| binding.config.get("model").is_some());
     if program.graphs.iter().any(asks_models) {
         program.nodes.iter().for_each(|node| found.extend(of_node(program, node)));
     }

@@ -2,11 +2,9 @@
 
 use petgraph::visit::{Dfs, Walker};
 
-use crate::{
-    compile::{cfg::Cfg, source_lookup::place},
-    diagnostic::{Code, Diagnostic},
-    program::{Node, Program},
-};
+use crate::compile::{cfg::Cfg, source_lookup::place};
+use trellis_base::diagnostic::{Code, Diagnostic};
+use trellis_engine::program::{Node, Program};
 
 /// Returns which points can be reached from an entry. A graph of its own may be run alone, so each entry is a start.
 pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
@@ -39,7 +37,7 @@ pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>
         let own = [node.gate, Some(node.body)];
         for point in own.into_iter().flatten() {
             for next in petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point.0) {
-                led[next as usize] |= !own.contains(&Some(crate::program::PointIndex(next)));
+                led[next as usize] |= !own.contains(&Some(trellis_engine::program::PointIndex(next)));
             }
         }
     }

@@ -4,14 +4,14 @@
 
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
-use crate::{
-    compile::{cfg::digraph::Adjacency, source_lookup::syntax_of},
+use crate::compile::{cfg::digraph::Adjacency, source_lookup::syntax_of};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     index::to_u32,
-    program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},
     span::Span,
-    syntax::node::{CallSyntax, CalleeSyntax, Effect},
 };
+use trellis_engine::program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target};
+use trellis_syntax::node::{CallSyntax, CalleeSyntax, Effect};
 
 pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
     let rollbacks: Vec<(u32, &Edge)> = edges(program).filter(|(_, edge)| edge.to == Target::Rollback).collect();
@@ -193,7 +193,7 @@ fn effects_left(call: &Call, syntax: &CallSyntax, children: &impl Deref<Target =
 
 /// The `before_each` of a graph, and its file.
 fn before_each(program: &Program, graph: u32) -> Option<(&FilePath, &CallSyntax)> {
-    use crate::syntax::document::Content;
+    use trellis_syntax::document::Content;
     let entry = program.node(program.graphs[graph as usize].entry);
     let of_entry = syntax_of(program, entry).and_then(|syntax| syntax.defaults.as_ref()?.before_each.as_deref());
     if let Some(call) = of_entry {

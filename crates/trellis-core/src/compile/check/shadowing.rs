@@ -2,12 +2,12 @@
 //!
 //! Only parts that both contracts declare are compared: a part that one leaves open is no difference.
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
-    program::Tool,
     schema::disjoint::{named, property, required, types},
     value::{Mapping, Value},
 };
+use trellis_engine::program::Tool;
 
 /// Differences that a message names.
 const MAX_NAMED_DIFFERENCES: usize = 3;
@@ -34,7 +34,7 @@ pub(crate) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
     Some(diagnostic.label(&before.path, before.span, "the shadowed one").help("give one of them another name, or make them agree"))
 }
 
-fn schema(schema: Option<&crate::schema::Schema>) -> Option<&Mapping> {
+fn schema(schema: Option<&trellis_base::schema::Schema>) -> Option<&Mapping> {
     schema?.source().as_map()
 }
 

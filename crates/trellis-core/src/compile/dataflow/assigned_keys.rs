@@ -2,19 +2,16 @@
 //!
 //! A read of a key that nothing assigns is a misspelt name on every path, so it needs no witness.
 
-use crate::{
-    compile::{
-        dataflow::{
-            domain::TypeId,
-            ir::{ReadKind, ReadSite},
-            *,
-        },
-        names::mentions,
+use crate::compile::{
+    dataflow::{
+        domain::TypeId,
+        ir::{ReadKind, ReadSite},
+        *,
     },
-    program::Role,
-    template::Shape,
-    value::Value,
+    names::mentions,
 };
+use trellis_base::{template::Shape, value::Value};
+use trellis_engine::program::Role;
 
 impl Findings<'_, '_> {
     /// Returns the keys that something assigns. A read of any other key fails on every path, also inside of a loop.
@@ -91,9 +88,10 @@ impl Findings<'_, '_> {
         // A host may supply keys that `inputs` admits without naming them.
         let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
         let inputs = self.program.graphs.iter().filter_map(|graph| graph.inputs.as_ref()?.source().as_map());
-        let is_open =
-            |inputs: &crate::value::Mapping| open.iter().any(|word| inputs.get(word).is_some_and(|part| part.as_bool() != Some(false)));
-        let given = |inputs: &crate::value::Mapping| {
+        let is_open = |inputs: &trellis_base::value::Mapping| {
+            open.iter().any(|word| inputs.get(word).is_some_and(|part| part.as_bool() != Some(false)))
+        };
+        let given = |inputs: &trellis_base::value::Mapping| {
             let named = inputs.get("properties").and_then(Value::as_map).is_some_and(|named| named.contains(root));
             let required = inputs.get("required").and_then(Value::as_list);
             named || required.is_some_and(|required| required.iter().any(|name| name.as_str() == Some(root)))

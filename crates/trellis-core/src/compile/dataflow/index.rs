@@ -1,6 +1,6 @@
 //! Indices into the tables of the analysis, which store them in 32 bits.
 
-pub(crate) use crate::index::to_u32;
+pub(crate) use trellis_base::index::to_u32;
 
 /// The index of a read site: in [`Ir::sites`](super::ir::Ir::sites), or from the first of its point where the program is not at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ impl OpIndex {
     }
 }
 
-/// The index of a reply in [`Program::replies`](crate::program::Program::replies).
+/// The index of a reply in [`Program::replies`](trellis_engine::program::Program::replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReplyIndex(pub(crate) u32);
 
@@ -44,13 +44,13 @@ impl ReplyIndex {
         Self(first.0 + self.0)
     }
 
-    /// Returns the place in [`Program::replies`](crate::program::Program::replies).
+    /// Returns the place in [`Program::replies`](trellis_engine::program::Program::replies).
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The index of an edge in [`Program::edges`](crate::program::Program::edges).
+/// The index of an edge in [`Program::edges`](trellis_engine::program::Program::edges).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EdgeIndex(pub(crate) u32);
 
@@ -60,7 +60,7 @@ impl EdgeIndex {
         Self(first.0 + self.0)
     }
 
-    /// Returns the place in [`Program::edges`](crate::program::Program::edges).
+    /// Returns the place in [`Program::edges`](trellis_engine::program::Program::edges).
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

@@ -70,15 +70,15 @@ use self::{
     symbolic::SchemaCache,
 };
 use super::{UncheckedRead, Unknown, cfg::Cfg, taint::Taint};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Call, Callee, NodeIndex, PointIndex, PredicateSource, Program, WriteTarget},
     schema::Schema,
     scope::RESERVED,
     span::Span,
     value::Key,
 };
+use trellis_engine::program::{Call, Callee, NodeIndex, PointIndex, PredicateSource, Program, WriteTarget};
 
 /// Results of one check that the next one takes over.
 #[derive(Debug)]
@@ -169,7 +169,7 @@ fn unresolved_calls(program: &Program, tainted: &[bool], found: &[Diagnostic]) -
         return tainted.to_vec();
     }
     let points = program.points.iter().zip(tainted);
-    let is_broken = |node: &crate::program::Node| {
+    let is_broken = |node: &trellis_engine::program::Node| {
         let path = program.path_of(node);
         external::call_at(program, node.body).is_some()
             && places().any(|place| place.path == *path && node.span.start <= place.span.start && place.span.end <= node.span.end)
@@ -378,7 +378,7 @@ impl Findings<'_, '_> {
     /// Returns the keys that something reads. A copy of a value under any other key does not matter.
     fn reads(&self) -> BTreeSet<Key> {
         let sites = self.ir.sites.iter().flat_map(|site| {
-            let tests = site.when().iter().filter_map(crate::template::GuardedTest::path);
+            let tests = site.when().iter().filter_map(trellis_base::template::GuardedTest::path);
             let parts = site.calculation().into_iter().flat_map(|calculation| &*calculation.paths);
             tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
         });

@@ -1,24 +1,19 @@
 //! Possible values of an operand at a reply, as far as its own node determines them: closed values, or cases that its guards distinguish.
 
 use super::value_index::Literals;
-use crate::{
-    language::InputType,
-    path::Segment,
-    program::{Call, Guard, Listen, Node, Operand, Outcome, Reply, Role, Root, WriteSource, WriteTarget},
-    schema::few_integers,
-    value::Value,
-};
+use trellis_base::{language::InputType, path::Segment, schema::few_integers, value::Value};
+use trellis_engine::program::{Call, Guard, Listen, Node, Operand, Outcome, Reply, Role, Root, WriteSource, WriteTarget};
 
 /// Values, and whether the operand may be absent.
-pub(in crate::compile) type CaseValues = (Vec<Value>, bool);
+pub(crate) type CaseValues = (Vec<Value>, bool);
 
 /// Returns the possible values of an operand when a reply is taken, and whether it may be absent; `None` where they are open.
-pub(in crate::compile) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
+pub(crate) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, Some(&reply.on))
 }
 
 /// Like [`closed`], but for every input of the node, also for options that are outcomes of their own.
-pub(in crate::compile) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
+pub(crate) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, None)
 }
 
@@ -37,7 +32,7 @@ fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) ->
 }
 
 /// The part of the accepted input or result that an operand reads: `input` itself, or the key it was saved to.
-pub(in crate::compile) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o [Segment]> {
+pub(crate) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o [Segment]> {
     if matches!(operand.root, Root::Input | Root::Result) {
         return Some(operand.path.rest());
     }
@@ -74,7 +69,7 @@ fn closed_result(call: &Call, below: &[Segment]) -> Option<(Vec<Value>, bool)> {
 
 /// One case of an operand.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::compile) enum Case {
+pub(crate) enum Case {
     /// This value.
     Value(Value),
     /// A value that no guard names, and not an empty one.
@@ -84,7 +79,7 @@ pub(in crate::compile) enum Case {
 }
 
 /// The cases of an operand that its guards can distinguish.
-pub(in crate::compile) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
+pub(crate) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
     let presence = own.iter().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
     if let Some((values, absent)) = closed {
         let absent = (absent && presence).then_some(Case::Absent);
@@ -121,7 +116,7 @@ pub(in crate::compile) fn of_operand(closed: Option<CaseValues>, own: &[&Guard])
 }
 
 /// The cases for which no guard holds, in order. A guard that would fail on a case counts as holding: a failure is no gap between the edges.
-pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
+pub(crate) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
     let mut values = Literals::default();
     for (at, case) in (0..).zip(cases) {
         if let Case::Value(value) = case {
@@ -151,7 +146,7 @@ pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Ve
 }
 
 /// Returns the operand of a guard.
-pub(in crate::compile) fn subject(guard: &Guard) -> Option<&Operand> {
+pub(crate) fn subject(guard: &Guard) -> Option<&Operand> {
     match guard {
         Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Set(operand, _) | Guard::Empty(operand, _) => {
             Some(operand)

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::cases::{Case, CaseValues, input_path, of_operand, subject, uncovered};
-use crate::{
-    compile::source_lookup::{place as first_line, syntax_of},
+use crate::compile::source_lookup::{place as first_line, syntax_of};
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
     path::Segment,
-    program::{Callee, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target},
     span::Span,
-    syntax::document::Content,
 };
+use trellis_engine::program::{Callee, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target};
+use trellis_syntax::document::Content;
 
 /// Target of a reply whose edges all have guards that fail.
 const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
@@ -19,7 +19,7 @@ const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 const MAX_NAMED_GAPS: usize = 4;
 
 /// Returns the replies of a node that may match none of its edges.
-pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
+pub(crate) fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
     let replies = program.replies(&program.point(node.body).replies).iter();
     replies.filter(|reply| {
         matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)
@@ -44,7 +44,7 @@ pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mu
 
 /// Combinations that no explicit edge takes.
 #[derive(Default)]
-pub(in crate::compile) struct Gaps {
+pub(crate) struct Gaps {
     /// The first of them.
     named: Vec<String>,
     count: usize,
@@ -52,7 +52,7 @@ pub(in crate::compile) struct Gaps {
 
 impl Gaps {
     /// Adds the gaps of another reply.
-    pub(in crate::compile) fn extend(&mut self, more: Self) {
+    pub(crate) fn extend(&mut self, more: Self) {
         let new: Vec<_> = more.named.into_iter().filter(|gap| !self.named.contains(gap)).collect();
         self.count += if new.is_empty() { 0 } else { more.count };
         self.named.extend(new);
@@ -62,7 +62,7 @@ impl Gaps {
 
 /// Returns the combinations that no explicit edge takes; `None` if there is none. Each guard tests one operand, so the uncovered combinations
 /// are the product of the cases that the guards of each operand leave.
-pub(in crate::compile) fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Option<Gaps> {
+pub(crate) fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Option<Gaps> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
     if last.to != NO_MATCH {
         return None;
@@ -123,7 +123,7 @@ fn of_case(operand: &Operand, case: &Case) -> String {
 }
 
 /// The finding about the gaps of a reply.
-pub(in crate::compile) fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
+pub(crate) fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
     let more = if gaps.count > MAX_NAMED_GAPS { format!(", and {} more cases", gaps.count - MAX_NAMED_GAPS) } else { String::new() };
     let listed = gaps.named.iter().filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
     let when = if listed.is_empty() { "for any input".to_owned() } else { format!("when {listed}{more}") };

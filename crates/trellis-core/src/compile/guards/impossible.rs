@@ -1,12 +1,12 @@
 //! The findings about a condition that no value of its operand meets.
 
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
-    program::{Guard, Node, Operand, Program},
     span::{Span, Spanned},
-    syntax::condition::Condition,
     value::Value,
 };
+use trellis_engine::program::{Guard, Node, Operand, Program};
+use trellis_syntax::condition::Condition;
 
 /// A literal that an operand is compared with.
 #[derive(Clone, Copy)]
@@ -17,9 +17,9 @@ pub(crate) struct Comparison<'c> {
 
 /// The reason why an operand cannot have the value that a condition asks for, and the values that it can have.
 #[derive(Clone, Copy)]
-pub(in crate::compile) struct Possible<'c> {
-    pub(in crate::compile) why: &'c str,
-    pub(in crate::compile) values: &'c [Value],
+pub(crate) struct Possible<'c> {
+    pub(crate) why: &'c str,
+    pub(crate) values: &'c [Value],
 }
 
 /// The finding about one of several literals that is asked for in vain.
@@ -35,7 +35,7 @@ pub(crate) fn finding_of_one(
     report_one(program, node, condition, comparison, Possible { why: &why, values })
 }
 
-pub(in crate::compile) fn report_one(
+pub(crate) fn report_one(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,
@@ -64,9 +64,9 @@ pub(crate) fn finding(
 }
 
 /// Help for a condition that never holds, if no similar literal could be meant.
-pub(in crate::compile) const OTHERWISE: &str = "ask for what it can be, or remove this transition";
+pub(crate) const OTHERWISE: &str = "ask for what it can be, or remove this transition";
 
-pub(in crate::compile) fn report(
+pub(crate) fn report(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,

@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::value::Value;
+use trellis_base::value::Value;
 
 /// Values that are compared one by one: most lists are short, and cost no table.
 const MAX_UNINDEXED_VALUES: usize = 8;
 
 /// Index from a value to the equal ones of a list.
 #[derive(Default)]
-pub(in crate::compile) struct Literals<'v> {
+pub(crate) struct Literals<'v> {
     scanned: Vec<(u32, &'v Value)>,
     more: ValueIndex<'v>,
 }
@@ -23,7 +23,7 @@ struct ValueIndex<'v> {
 }
 
 impl<'v> Literals<'v> {
-    pub(in crate::compile) fn new(values: impl IntoIterator<Item = &'v Value>) -> Self {
+    pub(crate) fn new(values: impl IntoIterator<Item = &'v Value>) -> Self {
         let mut literals = Self::default();
         for (at, value) in (0..).zip(values) {
             literals.add(at, value);
@@ -32,17 +32,17 @@ impl<'v> Literals<'v> {
     }
 
     /// Adds a value under a number.
-    pub(in crate::compile) fn add(&mut self, at: u32, value: &'v Value) {
+    pub(crate) fn add(&mut self, at: u32, value: &'v Value) {
         if self.scanned.len() < MAX_UNINDEXED_VALUES { self.scanned.push((at, value)) } else { self.more.add(at, value) }
     }
 
     /// The numbers of the values that are equal to this one.
-    pub(in crate::compile) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
+    pub(crate) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
         let scanned = self.scanned.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
         scanned.chain(self.more.of(value))
     }
 
-    pub(in crate::compile) fn has(&self, value: &Value) -> bool {
+    pub(crate) fn has(&self, value: &Value) -> bool {
         self.of(value).next().is_some()
     }
 }

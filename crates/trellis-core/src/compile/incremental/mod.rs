@@ -25,17 +25,17 @@ use super::{
     schemas::Schemas,
     verify,
 };
-use crate::{
+use trellis_base::{
     diagnostic::Diagnostic,
     id::NodeId,
     index::to_u32,
     path::KeyPath,
-    program::{NodeIndex, Program, Role},
-    syntax::{
-        document::{Content, Document},
-        node::NodeSyntax,
-    },
     value::{Key, Value},
+};
+use trellis_engine::program::{NodeIndex, Program, Role};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::NodeSyntax,
 };
 
 /// Number of replies and edges that an edit may add before their lists are reallocated.
@@ -283,7 +283,7 @@ impl Lowering<'_> {
         let moved = to_u32(self.replies.len());
         self.points.extend(points.iter().map(|point| {
             let replies = point.replies.start - replies.start + moved..point.replies.end - replies.start + moved;
-            crate::program::Point { node: point.node, part: point.part, replies }
+            trellis_engine::program::Point { node: point.node, part: point.part, replies }
         }));
         let replies = program.replies(&replies);
         // Replies can share edges.
@@ -292,7 +292,7 @@ impl Lowering<'_> {
         let moved = to_u32(self.edges.len());
         self.replies.extend(replies.iter().map(|reply| {
             let edges = reply.edges.start - start + moved..reply.edges.end - start + moved;
-            crate::program::Reply { on: reply.on.clone(), update: reply.update.clone(), edges }
+            trellis_engine::program::Reply { on: reply.on.clone(), update: reply.update.clone(), edges }
         }));
         self.edges.extend_from_slice(program.edges(&(start..end)));
         self.nodes.extend_from_slice(&program.nodes[nodes.start as usize..nodes.end as usize]);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::{Code, Dialect, Source, context_types::ContextTypes};
+use crate::context_types::ContextTypes;
+use trellis_base::{diagnostic::Code, template::Dialect};
+use trellis_syntax::document::Source;
 
 /// A graph that is edited again and again.
 #[derive(Default)]

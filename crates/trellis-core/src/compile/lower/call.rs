@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::{Here, Lowering, OwnTools, edges::of_branches, listen::local_texts};
-use crate::{
-    compile::{
-        check::args::{self, Demands},
-        inputs::closed,
-        names::{Candidate, Resolved},
-    },
+use crate::compile::{
+    check::args::{self, Demands},
+    inputs::closed,
+    names::{Candidate, Resolved},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Near},
     path::KeyPath,
-    program::{Approve, Call, Callee, Composite, Tool, Write, WriteSource, WriteTarget},
     span::Spanned,
-    syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax},
     value::Key,
 };
+use trellis_engine::program::{Approve, Call, Callee, Composite, Tool, Write, WriteSource, WriteTarget};
+use trellis_syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax};
 
 /// The surroundings of a call that is lowered.
 pub(super) struct Around<'a, 'd> {

@@ -1,19 +1,19 @@
 //! Literals against the types that `context:` declares for a graph's keys: only literals, not values that flow.
 
 use super::{Here, Lowering};
-use crate::{
-    compile::{
-        dataflow::{item_of, key_of},
-        outline::outline,
-    },
+use crate::compile::{
+    dataflow::{item_of, key_of},
+    outline::outline,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     path::KeyPath,
     schema::Flaw,
     span::Span,
-    syntax::node::{AssignSyntax, NodeSyntax},
     template::{Shape, Term},
     value::Value,
 };
+use trellis_syntax::node::{AssignSyntax, NodeSyntax};
 
 /// A literal: its place, the path that it is written to, and whether it is one item of the list there, with its number where that is known.
 struct Literal<'s> {

@@ -1,17 +1,19 @@
 //! Every edge out of a node, explicit and implicit, in the order in which the engine tries them (language 6.3, 7.4, 7.5).
 
 use super::{Here, Lowering, rule};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, FilePath, Report},
     id::SignalName,
     index::to_u32,
     path::KeyPath,
-    program::{Call, Edge, Failure, Guard, Listen, Outcome, PointIndex, Provenance, Reason, Target, Write, WriteSource, WriteTarget},
     span::{SourceMap, Span, Spanned},
-    syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, OnBranchError, TargetSyntax},
     template::{Dialect, Shape},
     value::{Key, Value},
 };
+use trellis_engine::program::{
+    Call, Edge, Failure, Guard, Listen, Outcome, PointIndex, Provenance, Reason, Target, Write, WriteSource, WriteTarget,
+};
+use trellis_syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, OnBranchError, TargetSyntax};
 
 /// Returns the writes of an accepted input or a success: `sys.ans` (never a secret), `save_to`, `set`, `append`.
 pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
@@ -128,7 +130,7 @@ impl<'d> Lowering<'d> {
         }
         if let (Some(open), Some(first)) = (open, shadowed.first()) {
             let more = if shadowed.len() > 1 { format!(", and {} more after it", shadowed.len() - 1) } else { String::new() };
-            let diagnostic = crate::diagnostic::Diagnostic::new(
+            let diagnostic = trellis_base::diagnostic::Diagnostic::new(
                 Code::ShadowedTransition,
                 here.path,
                 *first,
@@ -192,7 +194,7 @@ impl<'d> Lowering<'d> {
                 let input = Write { to: WriteTarget::Input, value: WriteSource::Shape(Shape::Literal(default.clone())), origin: at };
                 let writes: Vec<_> = std::iter::once(input).chain(answer.update.iter().cloned()).collect();
                 let edges = answer.edges.clone();
-                self.replies.push(crate::program::Reply { on, update: writes.into(), edges });
+                self.replies.push(trellis_engine::program::Reply { on, update: writes.into(), edges });
             }
             return;
         }
@@ -334,7 +336,7 @@ impl<'d> Lowering<'d> {
     }
 
     /// Returns the place of a graph-wide key: its targets are looked up from the graph's root.
-    pub(super) fn root_of(&self, document: u32, path: &'d crate::diagnostic::FilePath, graph: u32) -> RootHere<'d> {
+    pub(super) fn root_of(&self, document: u32, path: &'d trellis_base::diagnostic::FilePath, graph: u32) -> RootHere<'d> {
         RootHere { document, path, graph, root: self.graphs[graph as usize].syntax.root.clone() }
     }
 }
@@ -342,7 +344,7 @@ impl<'d> Lowering<'d> {
 /// A place at a graph's root.
 pub(super) struct RootHere<'d> {
     document: u32,
-    path: &'d crate::diagnostic::FilePath,
+    path: &'d trellis_base::diagnostic::FilePath,
     graph: u32,
     root: std::sync::Arc<str>,
 }

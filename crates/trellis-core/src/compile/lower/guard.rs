@@ -1,14 +1,14 @@
 //! Conditions become guards: a bare name is a declared predicate, else a key (language 6.1, 6.2).
 
 use super::{Here, Lowering};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Near, near},
     path::KeyPath,
-    program::{Guard, Operand, Root},
     span::{Span, Spanned},
-    syntax::condition::{Condition, Test},
     value::Key,
 };
+use trellis_engine::program::{Guard, Operand, Root};
+use trellis_syntax::condition::{Condition, Test};
 
 /// A bare name in a condition that is no predicate: it must be a key.
 #[derive(Clone, Debug)]

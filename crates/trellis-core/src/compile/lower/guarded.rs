@@ -6,19 +6,19 @@
 use rustc_hash::FxHashSet;
 
 use super::{Here, Lowering, known_paths::KnownPaths};
-use crate::{
-    compile::names::places_of,
+use crate::compile::names::places_of;
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Severity, near},
     path::{KeyPath, Segment},
-    program::{Call, Callee, ITEM, Node, Role, Speech, WriteSource},
     scope::RESERVED,
     span::Span,
-    syntax::{
-        condition::Test,
-        node::{CalleeSyntax, NodeSyntax},
-    },
     template::{Reference, Shape, Template},
     value::Value,
+};
+use trellis_engine::program::{Call, Callee, ITEM, Node, Role, Speech, WriteSource};
+use trellis_syntax::{
+    condition::Test,
+    node::{CalleeSyntax, NodeSyntax},
 };
 
 /// A path that a node tests, or that one of its templates reads only under a guard.

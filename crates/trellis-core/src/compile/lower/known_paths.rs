@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
+use trellis_base::{
     path::{KeyPath, Segment},
-    syntax::{
-        node::{AssignSyntax, CallSyntax, CalleeSyntax, NodeSyntax},
-        project::ProjectSyntax,
-    },
     template::Shape,
     value::Value,
+};
+use trellis_syntax::{
+    node::{AssignSyntax, CallSyntax, CalleeSyntax, NodeSyntax},
+    project::ProjectSyntax,
 };
 
 /// The keys that are known at a place.

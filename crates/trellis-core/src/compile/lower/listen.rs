@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::{Here, Lowering};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
-    program::{Choice, Listen, OnInvalid},
     schema::{Schema, takes},
-    syntax::{
-        node::{InputType, LocalText, NodeSyntax, OptionSyntax, Wait},
-        removal::removal,
-    },
     template::Template,
     value::Value,
+};
+use trellis_engine::program::{Choice, Listen, OnInvalid};
+use trellis_syntax::{
+    node::{InputType, LocalText, NodeSyntax, OptionSyntax, Wait},
+    removal::removal,
 };
 
 /// The texts of locales, sorted by their names.
@@ -63,14 +63,14 @@ impl Lowering<'_> {
             self.check_on_invalid(here, node);
         }
         for option in options.iter().filter(|_| listen.schema.is_some()) {
-            if let Err(why) = crate::engine::accept(&listen, &option.value.value) {
+            if let Err(why) = trellis_engine::engine::accept(&listen, &option.value.value) {
                 let message = format!("the option `{}` is not a valid input: {why}", option.value.value);
                 self.report(here, Code::TypeMismatch, option.value.span, message).help =
                     Some("let `input_schema` take it, or drop one of them".into());
             }
         }
         if let Some(default) = &node.input_default {
-            match crate::engine::accept_default(&listen, &default.value) {
+            match trellis_engine::engine::accept_default(&listen, &default.value) {
                 Ok(value) => listen.default = Some(value),
                 Err(why) => {
                     self.report(here, Code::TypeMismatch, default.span, format!("the default is not a valid input: {why}"));

@@ -23,19 +23,19 @@ use super::{
     schemas::Schemas,
     tools::{ToolScope, Tools},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     id::SignalName,
     index::to_u32,
     path::KeyPath,
-    program::{
-        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Provenance, Reason, Reply,
-        Target, Write,
-    },
     span::Span,
-    syntax::{document::Document, node::TargetSyntax},
     value::Value,
 };
+use trellis_engine::program::{
+    Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Provenance, Reason, Reply, Target,
+    Write,
+};
+use trellis_syntax::{document::Document, node::TargetSyntax};
 
 /// The inputs of lowering and its results so far.
 pub(super) struct Lowering<'d> {
@@ -251,7 +251,7 @@ impl<'d> Lowering<'d> {
     }
 
     /// Reports graphs that a `before_each` calls and that it would run before themselves (language 10.8).
-    fn gate_of_its_own(&mut self, here: Here<'d>, call: &'d crate::syntax::node::CallSyntax) {
+    fn gate_of_its_own(&mut self, here: Here<'d>, call: &'d trellis_syntax::node::CallSyntax) {
         for target in call.called() {
             let resolved = self.names.resolve(&target.name.value, target.is_jump(), here.folder, here.graph, true);
             let Ok(Resolved::Node(called)) = resolved else { continue };

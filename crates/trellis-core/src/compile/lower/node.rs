@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use super::{Here, Lowering, call::Around, edges::update};
-use crate::{
-    compile::names::Candidate,
-    diagnostic::{Code, Diagnostic},
-    program::{Call, Entry, Localised, Node, NodeIndex, Outcome, Part, PointIndex, Role, Write, WriteSource, WriteTarget},
-    syntax::{
-        condition::Condition,
-        node::{EndSyntax, NodeKind, NodeSyntax},
-    },
+use crate::compile::names::Candidate;
+use trellis_base::diagnostic::{Code, Diagnostic};
+use trellis_engine::program::{Call, Entry, Localised, Node, NodeIndex, Outcome, Part, PointIndex, Role, Write, WriteSource, WriteTarget};
+use trellis_syntax::{
+    condition::Condition,
+    node::{EndSyntax, NodeKind, NodeSyntax},
 };
 
 impl<'d> Lowering<'d> {
@@ -25,7 +23,7 @@ impl<'d> Lowering<'d> {
         self.found = found;
         let around = Around { here, candidate, own: &own };
 
-        let has_target = |options: &[crate::syntax::node::OptionSyntax]| options.iter().any(|option| option.target.is_some());
+        let has_target = |options: &[trellis_syntax::node::OptionSyntax]| options.iter().any(|option| option.target.is_some());
         let terminal = syntax.to.is_none()
             && syntax.transitions.is_empty()
             && !syntax.options.as_ref().is_some_and(|options| has_target(&options.value));
@@ -107,7 +105,7 @@ impl<'d> Lowering<'d> {
         self.end_point();
     }
 
-    fn before_each(&self, here: Here<'d>) -> Option<(Arc<Call>, &'d crate::syntax::node::CallSyntax)> {
+    fn before_each(&self, here: Here<'d>) -> Option<(Arc<Call>, &'d trellis_syntax::node::CallSyntax)> {
         let graph = &self.graphs[here.graph as usize];
         Some((graph.before_each.clone()?, graph.defaults.before_each?.value))
     }
@@ -180,7 +178,7 @@ impl<'d> Lowering<'d> {
         let terminal = node.to.is_none()
             && node.transitions.is_empty()
             && !node.options.as_ref().is_some_and(|options| options.value.iter().any(|option| option.target.is_some()));
-        let other_type = node.input_type.as_ref().is_some_and(|kind| kind.value != crate::syntax::node::InputType::Confirm);
+        let other_type = node.input_type.as_ref().is_some_and(|kind| kind.value != trellis_syntax::node::InputType::Confirm);
         let confirm = node.key("input_type").is_some() && !other_type;
         // An end that was refused may have been this one.
         let fails = node.end.as_ref().map_or(node.key("end").is_some(), |end| end.value == EndSyntax::Failed);
@@ -213,7 +211,7 @@ impl<'d> Lowering<'d> {
 }
 
 /// The key that makes a node listen (language 2.4).
-fn listening_key(node: &NodeSyntax) -> Option<crate::span::Span> {
+fn listening_key(node: &NodeSyntax) -> Option<trellis_base::span::Span> {
     let kind = node.kind.as_ref().filter(|kind| matches!(kind.value, NodeKind::Question | NodeKind::Prompt));
     let wait = node.wait.as_ref().map(|wait| wait.span);
     let input = node.input_type.as_ref().map(|kind| kind.span);

@@ -6,10 +6,8 @@ use super::{
     Here, Lowering,
     edges::{MainEdges, assigned},
 };
-use crate::{
-    program::{Edge, Guard, Listen, Outcome, Provenance, Reply, Write, WriteSource, WriteTarget},
-    syntax::node::{NodeSyntax, OptionWrites},
-};
+use trellis_engine::program::{Edge, Guard, Listen, Outcome, Provenance, Reply, Write, WriteSource, WriteTarget};
+use trellis_syntax::node::{NodeSyntax, OptionWrites};
 
 impl Lowering<'_> {
     /// The replies to a valid input; `writes` are those of the node alone.

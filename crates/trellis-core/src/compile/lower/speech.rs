@@ -1,12 +1,9 @@
 //! The content of a node: one text, or parts that are shown under conditions (language 2, `content`).
 
 use super::{Here, Lowering};
-use crate::{
-    diagnostic::Code,
-    program::{Guard, PredicateSource, Speech, SpeechPart},
-    span::Spanned,
-    syntax::{condition::Condition, node::SpeechSyntax, project::PredicateAnswer},
-};
+use trellis_base::{diagnostic::Code, span::Spanned};
+use trellis_engine::program::{Guard, PredicateSource, Speech, SpeechPart};
+use trellis_syntax::{condition::Condition, node::SpeechSyntax, project::PredicateAnswer};
 
 impl Lowering<'_> {
     /// Lowers the content of a node.
@@ -15,7 +12,7 @@ impl Lowering<'_> {
             SpeechSyntax::Text(text) => return Speech::Text(text.clone()),
             SpeechSyntax::Parts(parts) => parts,
         };
-        let part = |part: &crate::syntax::node::SpeechPartSyntax| SpeechPart {
+        let part = |part: &trellis_syntax::node::SpeechPartSyntax| SpeechPart {
             text: part.text.value.clone(),
             when: part.condition.as_ref().map_or(Guard::Always, |condition| self.silent_guard(here, condition)),
             origin: part.condition.as_ref().map_or(part.span, |condition| condition.span),

@@ -13,14 +13,14 @@ use std::{
 use rustc_hash::FxHashSet;
 
 pub(super) use self::table::{Candidate, NameClaims, is_project};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
     index::to_u32,
-    syntax::{
-        document::{Content, Document},
-        node::TargetSyntax,
-    },
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::TargetSyntax,
 };
 
 /// Targets with a meaning of their own (language 1.6).
@@ -201,7 +201,7 @@ impl<'d> NameTable<'d> {
             };
         }
         // A node that is yet to be written is no ending: most of the name must be the same.
-        visible.extend(endings.iter().filter(|ending| crate::diagnostic::near(bare, [**ending]).is_some_and(|near| near.is_only)));
+        visible.extend(endings.iter().filter(|ending| trellis_base::diagnostic::near(bare, [**ending]).is_some_and(|near| near.is_only)));
         // It is not at the place of its prefix, but would be found without that.
         if !before.is_empty() && self.find(bare, false, folder, graph).is_some() {
             return MissingTarget {
@@ -218,7 +218,7 @@ impl<'d> NameTable<'d> {
         let near = stem.filter(|stem| self.find(stem, false, folder, graph).is_some());
         let near = near.or_else(|| self.beyond(before, bare, folder, graph));
         let near = near.map(|name| Near { name, is_only: true }).or_else(|| below_another(bare, &visible));
-        let near = near.or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
+        let near = near.or_else(|| trellis_base::diagnostic::near(bare, visible.iter().copied()));
         let called = || {
             let roots =
                 self.table.roots.iter().filter(|root| !call && !root.is_empty()).filter_map(|root| below(root, scopes[scopes.len() - 1]));

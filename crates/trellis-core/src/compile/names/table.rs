@@ -5,16 +5,16 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{RESERVED_TARGETS, join};
-use crate::{
-    compile::split::GraphSplit,
+use crate::compile::split::GraphSplit;
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,
     index::to_u32,
     span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::NodeSyntax,
-    },
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::NodeSyntax,
 };
 
 /// A node that may be compiled: its place and its name.

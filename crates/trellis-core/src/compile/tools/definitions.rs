@@ -5,14 +5,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{MAX_LIBRARY_DEPTH, Tools, folder};
-use crate::{
-    compile::{document_index::references, schemas::Schemas},
+use crate::compile::{document_index::references, schemas::Schemas};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
     span::Spanned,
-    syntax::{
-        document::{Content, Document},
-        node::ToolRef,
-    },
+};
+use trellis_syntax::{
+    document::{Content, Document},
+    node::ToolRef,
 };
 
 impl Tools<'_> {
@@ -50,7 +50,7 @@ impl Tools<'_> {
     fn no_library(&self, document: &Document, written: &Spanned<Arc<str>>, library: u32) -> Option<Diagnostic> {
         let named = &self.documents[library as usize];
         // A hidden file that cannot be read has no other finding: it could be a draft.
-        if matches!(named.content, Content::Broken) && crate::syntax::is_hidden(&named.path) {
+        if matches!(named.content, Content::Broken) && trellis_syntax::is_hidden(&named.path) {
             let message = format!("`{}` cannot be read as a library", named.path);
             let help = "see what is wrong with it: as long as its name, or its folder's, begins with `_`, that is not told";
             return Some(Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, message).help(help));

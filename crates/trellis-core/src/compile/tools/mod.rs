@@ -19,14 +19,14 @@ use super::{
     names::{Candidate, at_path, join},
     schemas::Schemas,
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Place, near},
-    program::Tool,
     span::{Span, Spanned},
-    syntax::{
-        document::{Content, Document},
-        node::{NodeSyntax, ToolRef, ToolSyntax},
-    },
+};
+use trellis_engine::program::Tool;
+use trellis_syntax::{
+    document::{Content, Document},
+    node::{NodeSyntax, ToolRef, ToolSyntax},
 };
 
 /// Libraries deeper than this are not followed (language A.2).

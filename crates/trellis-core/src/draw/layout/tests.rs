@@ -3,13 +3,11 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use super::*;
-use crate::{
-    Program,
-    compile::compile,
-    draw::{Format, draw, picture},
-    syntax::document::{Document, Source},
-    template::Dialect,
-};
+use crate::draw::{Format, draw, picture};
+use trellis_base::template::Dialect;
+use trellis_compiler::compile;
+use trellis_engine::program::Program;
+use trellis_syntax::document::{Document, Source};
 
 fn program(files: &[(&str, &str)]) -> Arc<Program> {
     let documents: Vec<_> =

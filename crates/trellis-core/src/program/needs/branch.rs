@@ -1,10 +1,8 @@
 //! The reads of the undos of branches (language 10.6).
 
 use super::local::{ContextEvent, Locals};
-use crate::{
-    language::OnBranchError,
-    program::{Call, Callee, Outcome},
-};
+use crate::program::{Call, Callee, Outcome};
+use trellis_base::language::OnBranchError;
 
 impl Locals {
     /// Lists the reads of the undos of a call's branches. Each is interpolated when its branch succeeds, over the context at the call and the writes of

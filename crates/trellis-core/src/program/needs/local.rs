@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::route::{Onto, RouteStep, is_normal, onto};
-use crate::{
+use crate::program::{
+    Call, Callee, Edge, Guard, ITEM, Listen, Node, Outcome, Part, PointIndex, Program, Provenance, Reply, Role, Root, Speech, Write,
+    WriteSource, WriteTarget,
+};
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{
-        Call, Callee, Edge, Guard, ITEM, Listen, Node, Outcome, Part, PointIndex, Program, Provenance, Reply, Role, Root, Speech, Write,
-        WriteSource, WriteTarget,
-    },
     schema::Schema,
     scope::RESERVED,
     template::{GuardedTest, KindSet, LOOPED, RECKONED, Read, Shape, Template},
@@ -79,7 +79,7 @@ pub(super) struct Locals {
     /// A number for the first name of each path.
     pub(super) roots: Vec<u32>,
     numbers: FxHashMap<(KeyPath, Option<String>), u32>,
-    root_numbers: FxHashMap<crate::value::Key, u32>,
+    root_numbers: FxHashMap<trellis_base::value::Key, u32>,
 }
 
 impl Locals {

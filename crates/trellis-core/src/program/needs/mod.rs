@@ -19,11 +19,8 @@ use self::{
     search::{MAX_PATHS, search},
 };
 use super::{Node, PointIndex, Program};
-use crate::{
-    path::KeyPath,
-    schema::Schema,
-    state::{CallRole, State, Status},
-};
+use crate::state::{CallRole, State, Status};
+use trellis_base::{path::KeyPath, schema::Schema};
 
 /// The needs of a session, in the order of their reads.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +48,7 @@ impl fmt::Display for Missing {
 
 /// The certain needs of sessions that wait at each point, computed on the first request: many sessions wait at few points.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(OnceLock<Box<[PointNeeds]>>);
+pub struct Waiting(OnceLock<Box<[PointNeeds]>>);
 
 #[derive(Debug, Default)]
 struct PointNeeds {

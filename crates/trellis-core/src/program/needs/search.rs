@@ -5,7 +5,7 @@ use super::{
     local::{ContextEvent, LocalPoint, LocalReply, Locals},
     route::Onto,
 };
-use crate::path::KeyPath;
+use trellis_base::path::KeyPath;
 
 /// The largest number of paths; of more, nothing is claimed: nobody could meet so many needs by hand.
 pub(super) const MAX_PATHS: usize = 4096;

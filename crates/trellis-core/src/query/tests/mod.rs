@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{Dialect, Source, diagnostic::fixes::edited};
+use trellis_base::{diagnostic::fixes::edited, template::Dialect};
+use trellis_syntax::document::Source;
 
 mod options;
 
@@ -106,7 +107,7 @@ fn changed(files: &[(&str, &str)], change: &GraphChange) -> Vec<(String, String)
 fn same(files: &[(&str, &str)], change: &GraphChange) -> Option<String> {
     let compile = |files: &[(String, String)]| {
         let documents: Vec<_> = files.iter().map(|(path, text)| document(path, text)).collect();
-        crate::compile(&documents).draft.expect("there is an entry").program().clone()
+        trellis_compiler::compile(&documents).draft.expect("there is an entry").program().clone()
     };
     let before: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     difference(&compile(&before), &compile(&changed(files, change)), change)

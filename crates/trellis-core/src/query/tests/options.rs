@@ -1,10 +1,8 @@
 //! Renames of the values of options.
 
 use super::{changed, document, index};
-use crate::{
-    query::{Occurrence, OccurrenceKind, Symbol},
-    value::Value,
-};
+use crate::query::{Occurrence, OccurrenceKind, Symbol};
+use trellis_base::value::Value;
 
 #[test]
 fn an_option_is_renamed_with_what_compares_it() {

@@ -10,7 +10,7 @@ use super::{
     lexer::{ConditionLexer, ConditionToken, TokenKind},
     text::shown,
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Report, nearest},
     path::{KeyPath, is_name},
     span::{SourceMap, Span, Spanned},

@@ -1,7 +1,7 @@
 //! Typographic quotes in conditions.
 
 use super::{ConditionToken, Reader};
-use crate::{diagnostic::Diagnostic, span::SourceMap};
+use trellis_base::{diagnostic::Diagnostic, span::SourceMap};
 
 /// The quotes of word processors.
 pub(super) const CURLY: [&str; 7] = ["“", "”", "„", "‘", "’", "«", "»"];

@@ -11,7 +11,7 @@ use super::{
     frontmatter::{self, Split},
     parse::is_named,
 };
-use crate::span::Span;
+use trellis_base::span::Span;
 
 /// One step from a mapping or a list to its content.
 #[derive(Clone, Debug, PartialEq, Eq)]

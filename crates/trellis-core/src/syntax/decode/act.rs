@@ -7,16 +7,16 @@ use super::{
     form::{Inside, SeenKeys},
     node::entry_of,
 };
-use crate::{
+use crate::syntax::{
+    node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
+    scalar::Plain,
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::Code,
     language::MOST_ABREAST,
     span::{Span, Spanned},
-    syntax::{
-        node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
-        scalar::Plain,
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     value::Key,
 };
 

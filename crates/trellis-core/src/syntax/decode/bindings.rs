@@ -6,15 +6,15 @@ use super::{
     form::Inside,
     tools::{CONTRACT, empty},
 };
-use crate::{
+use crate::syntax::{
+    node::ToolSyntax,
+    project::{BindingSyntax, HostConfig, ProjectSyntax},
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::Code,
     language::Effect,
     span::{Span, Spanned},
-    syntax::{
-        node::ToolSyntax,
-        project::{BindingSyntax, HostConfig, ProjectSyntax},
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     value::Value,
 };
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::Decoder;
-use crate::{
+use crate::syntax::{
+    project::HostConfig,
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::Code,
     span::Spanned,
-    syntax::{
-        project::HostConfig,
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     template::{self, Dialect, Shape, Template},
     value::Key,
 };
@@ -68,7 +68,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Stores every key of a file that only a host reads.
-    pub(in crate::syntax) fn settings(&mut self, entries: &[YamlEntry<'t>]) -> HostConfig {
+    pub(crate) fn settings(&mut self, entries: &[YamlEntry<'t>]) -> HostConfig {
         let mut config = HostConfig { path: Arc::clone(&self.report.path), ..HostConfig::default() };
         entries.iter().for_each(|entry| self.keep(&mut config, &entry.key, entry));
         config

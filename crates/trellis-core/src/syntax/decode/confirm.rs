@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use super::Decoder;
-use crate::{
+use crate::syntax::{
+    node::{ApproveSyntax, CallSyntax},
+    removal::removal,
+    scalar::Plain,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::Code,
     span::{Span, Spanned},
-    syntax::{
-        node::{ApproveSyntax, CallSyntax},
-        removal::removal,
-        scalar::Plain,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
 };
 
 const CONFIRM_KEY: &str = "confirm_msg";

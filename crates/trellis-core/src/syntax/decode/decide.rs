@@ -1,15 +1,15 @@
 //! The targets of a node: targets, transitions, recovery, ends.
 
 use super::{Decoder, Form};
-use crate::{
+use crate::syntax::{
+    node::{DefaultsSyntax, EndSyntax, NodeSyntax, RareList, TargetSyntax, TransitionSyntax},
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::Code,
     id::SignalName,
     span::{Span, Spanned},
-    syntax::{
-        node::{DefaultsSyntax, EndSyntax, NodeSyntax, RareList, TargetSyntax, TransitionSyntax},
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
 };
 
 pub(crate) static TRANSITION: Form = Form {

@@ -3,15 +3,12 @@
 //! Uses of these tables: decoding, the order in which the formatter puts keys, and the JSON Schemas for editors.
 
 use super::Decoder;
-use crate::{
-    diagnostic::Code,
-    span::Span,
-    syntax::{
-        removal::removal,
-        text::shown,
-        tree::{YamlData, YamlEntry},
-    },
+use crate::syntax::{
+    removal::removal,
+    text::shown,
+    tree::{YamlData, YamlEntry},
 };
+use trellis_base::{diagnostic::Code, span::Span};
 
 /// The keys that a mapping may have.
 pub(crate) struct Form {

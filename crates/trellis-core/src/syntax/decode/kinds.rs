@@ -3,14 +3,13 @@
 use super::{Decoder, form::SeenKeys};
 use crate::{
     builtin::{BUILTINS, BuiltinTool},
-    diagnostic::Code,
-    span::Span,
     syntax::{
         project::HostConfig,
         text::shown,
         tree::{YamlData, YamlEntry},
     },
 };
+use trellis_base::{diagnostic::Code, span::Span};
 
 /// The kinds of bindings; a binding has at most one.
 pub(super) const KINDS: [&str; 7] = ["process", "function", "http", "mcp", "model", "builtin", "compute"];

@@ -1,16 +1,16 @@
 //! The inputs of a node: `input_type`, `options`, `wait` and their like.
 
 use super::{Decoder, Form};
-use crate::{
+use crate::syntax::{
+    duration,
+    node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
+    scalar::Plain,
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::{Code, Report},
     span::Spanned,
-    syntax::{
-        duration,
-        node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
-        scalar::Plain,
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     template::{Template, forbid_secrets},
     value::Value,
 };

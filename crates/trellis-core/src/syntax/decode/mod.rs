@@ -39,7 +39,7 @@ use super::{
     text::shown,
     tree::{YamlData, YamlEntry, YamlNode},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Near, Report, near},
     span::Span,
     template::Dialect,

@@ -11,15 +11,15 @@ use super::{
     say::{MESSAGE, SPEECH},
     tools::TOOL,
 };
-use crate::{
+use crate::syntax::{
+    node::{NodeKind, NodeSyntax},
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
     id::NodeId,
     span::{Span, Spanned},
-    syntax::{
-        node::{NodeKind, NodeSyntax},
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
 };
 
 const IN_CALL: &str = "it belongs inside `do`";
@@ -133,7 +133,7 @@ const SHARED: [&str; 3] = ["name", "description", "type"];
 impl<'t> Decoder<'t, '_> {
     /// Reports a file that belongs to another program, such as `package.json`: it has several keys, and none of them is of a node. Returns whether it
     /// is one. A `start` never is.
-    pub(in crate::syntax) fn report_foreign(&mut self, entries: &[YamlEntry<'t>]) -> bool {
+    pub(crate) fn report_foreign(&mut self, entries: &[YamlEntry<'t>]) -> bool {
         let file = self.report.path.rsplit('/').next().unwrap_or_default();
         let is_start = file.rsplit_once('.').is_some_and(|(stem, _)| stem == "start");
         let is_shared = |key: &str| SHARED.contains(&key);

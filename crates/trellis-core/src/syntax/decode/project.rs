@@ -8,16 +8,16 @@ use super::{
     node::NODE,
     schema_keys::schema_keys,
 };
-use crate::{
+use crate::syntax::{
+    node::NodeSyntax,
+    project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::{Code, Severity},
     language::MOST_ABREAST,
     span::Spanned,
-    syntax::{
-        node::NodeSyntax,
-        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     template::Dialect,
 };
 

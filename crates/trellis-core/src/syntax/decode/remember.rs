@@ -5,7 +5,7 @@ use crate::syntax::{
     node::{AssignSyntax, NodeSyntax},
     tree::{YamlEntry, YamlNode},
 };
-use crate::{
+use trellis_base::{
     path::{KeyPath, Segment},
     span::Spanned,
     value::{Key, Value},

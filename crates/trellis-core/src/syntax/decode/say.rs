@@ -1,16 +1,12 @@
 //! The texts of a node: `content` and `messages`.
 
 use super::{Decoder, Form, Inside};
-use crate::{
-    diagnostic::Code,
-    span::Spanned,
-    syntax::{
-        node::{LocalText, MessageSyntax, NodeSyntax, SpeechPartSyntax, SpeechSyntax},
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
-    value::Key,
+use crate::syntax::{
+    node::{LocalText, MessageSyntax, NodeSyntax, SpeechPartSyntax, SpeechSyntax},
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
 };
+use trellis_base::{diagnostic::Code, span::Spanned, value::Key};
 
 pub(crate) static MESSAGE: Form = Form {
     aliases: &[("text", "content"), ("message", "content")],

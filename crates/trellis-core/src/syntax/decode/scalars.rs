@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use super::Decoder;
-use crate::{
+use crate::syntax::{
+    condition::Condition,
+    duration,
+    scalar::{Plain, Style},
+    text::shown,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     diagnostic::{Code, Near},
     path::{KeyPath, Segment, is_name},
     scope::RESERVED,
     span::{Span, Spanned},
-    syntax::{
-        condition::Condition,
-        duration,
-        scalar::{Plain, Style},
-        text::shown,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
     template::forbid_secrets,
     value::Key,
 };
@@ -139,7 +139,7 @@ impl<'t> Decoder<'t, '_> {
         let meant = ELSEWHERE.iter().find(|(known, meant)| known == text && words.iter().any(|(word, _)| word == meant));
         let near = meant
             .map(|(_, name)| Near { name, is_only: true })
-            .or_else(|| crate::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word)));
+            .or_else(|| trellis_base::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word)));
         self.report.push(match near {
             Some(near) if near.is_only => found.help(near.question()).fix(format!("write `{}`", near.name), node.span, near.name),
             _ if text == "number" && words.iter().any(|(word, _)| *word == "float") => {

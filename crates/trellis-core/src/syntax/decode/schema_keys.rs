@@ -3,15 +3,15 @@
 //! **Example.** `{ properties: { tags: { items: { minLength: 2 } } } }` names `tags`, which has to be there, and says `items` of it and `minLength` of
 //! its items.
 
-use crate::{
+use crate::syntax::{
+    project::SchemaKeySyntax,
+    scalar::Plain,
+    tree::{YamlData, YamlEntry, YamlNode},
+};
+use trellis_base::{
     path::{KeyPath, Segment, is_name},
     schema::SchemaWord,
     span::Spanned,
-    syntax::{
-        project::SchemaKeySyntax,
-        scalar::Plain,
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
 };
 
 /// Words that decide about every value: beside one of them, a word that applies to nothing changes no answer.

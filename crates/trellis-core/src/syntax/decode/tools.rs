@@ -5,13 +5,11 @@ use super::{
     act::{EFFECTS, RETRY},
     form::Inside,
 };
-use crate::{
-    span::Span,
-    syntax::{
-        node::{ToolRef, ToolSyntax},
-        tree::{YamlData, YamlEntry, YamlNode},
-    },
+use crate::syntax::{
+    node::{ToolRef, ToolSyntax},
+    tree::{YamlData, YamlEntry, YamlNode},
 };
+use trellis_base::span::Span;
 
 /// The keys of a tool's contract.
 pub(super) const CONTRACT: [&str; 6] = ["description", "parameters", "returns", "effect", "timeout", "retry"];

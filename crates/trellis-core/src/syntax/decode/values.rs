@@ -3,15 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::Decoder;
-use crate::{
+use crate::syntax::{
+    scalar::{Plain, Style},
+    text::shown,
+    tree::{YamlData, YamlNode},
+};
+use trellis_base::{
     diagnostic::{Code, Near},
     schema::DATA,
     span::{Span, Spanned},
-    syntax::{
-        scalar::{Plain, Style},
-        text::shown,
-        tree::{YamlData, YamlNode},
-    },
     template::{Shape, Template},
     value::{Key, Mapping, Value},
 };

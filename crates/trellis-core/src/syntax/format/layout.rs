@@ -9,18 +9,18 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 
 /// A value and its place.
-pub(in crate::syntax) struct Block<'t> {
+pub(crate) struct Block<'t> {
     /// With quotes and brackets.
-    pub(in crate::syntax) range: Range<usize>,
-    pub(in crate::syntax) data: BlockData<'t>,
+    pub(crate) range: Range<usize>,
+    pub(crate) data: BlockData<'t>,
     /// True if it has an anchor: its repetitions may be under other keys.
-    pub(in crate::syntax) anchored: bool,
+    pub(crate) anchored: bool,
     /// True if an anchor or an alias is part of it: its place may matter to other values.
-    pub(in crate::syntax) pinned: bool,
+    pub(crate) pinned: bool,
 }
 
 /// The data of a value.
-pub(in crate::syntax) enum BlockData<'t> {
+pub(crate) enum BlockData<'t> {
     /// With its text; that of an alias is empty.
     Scalar(Cow<'t, str>),
     /// `|` or `>`.
@@ -34,25 +34,25 @@ pub(in crate::syntax) enum BlockData<'t> {
 }
 
 /// One `key: value`.
-pub(in crate::syntax) struct BlockEntry<'t> {
-    pub(in crate::syntax) name: Cow<'t, str>,
+pub(crate) struct BlockEntry<'t> {
+    pub(crate) name: Cow<'t, str>,
     /// The key without its quotes.
-    pub(in crate::syntax) key: Range<usize>,
+    pub(crate) key: Range<usize>,
     /// The begin of the key, with its quote.
-    pub(in crate::syntax) start: usize,
-    pub(in crate::syntax) value: Block<'t>,
+    pub(crate) start: usize,
+    pub(crate) value: Block<'t>,
 }
 
 impl BlockEntry<'_> {
     /// Returns the end of its value, or else of its key.
-    pub(in crate::syntax) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.value.range.end.max(self.key.end)
     }
 }
 
 impl Block<'_> {
     /// Returns whether its last part is a block scalar: blank lines behind it may be part of it.
-    pub(in crate::syntax) fn ends_in_block(&self) -> bool {
+    pub(crate) fn ends_in_block(&self) -> bool {
         match &self.data {
             BlockData::Scalar(_) => false,
             BlockData::Block => true,
@@ -63,7 +63,7 @@ impl Block<'_> {
 }
 
 /// Reads the one document at `range`; `None` if there is none, or it is no YAML.
-pub(in crate::syntax) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
+pub(crate) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options! { emit_comments: false });
     let mut builder = LayoutBuilder { text, open: Vec::new(), root: None };
     while let Some(event) = parser.next_event() {

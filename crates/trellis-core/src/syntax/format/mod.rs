@@ -24,7 +24,7 @@ use super::{
     text,
     tree::{self, YamlData, YamlNode},
 };
-use crate::diagnostic::{Diagnostic, Report};
+use trellis_base::diagnostic::{Diagnostic, Report};
 
 /// The outcome of formatting a file.
 #[derive(Clone, Debug)]

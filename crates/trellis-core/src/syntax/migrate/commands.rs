@@ -6,7 +6,7 @@ use super::super::{
     format::layout::{Block, BlockData, BlockEntry},
     scalar::Plain,
 };
-use crate::value::{Key, Value};
+use trellis_base::value::{Key, Value};
 
 /// The tools of a graph that calls name a program for, and the binding that each gets.
 #[derive(Clone, Debug, Default)]

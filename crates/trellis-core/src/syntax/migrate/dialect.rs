@@ -17,7 +17,7 @@ use super::{
     holes::{TemplateHole, holes},
     settings::name,
 };
-use crate::{
+use trellis_base::{
     diagnostic::Report,
     span::Span,
     template::{self, Dialect, go_to_jinja},

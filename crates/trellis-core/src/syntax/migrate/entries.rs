@@ -8,7 +8,7 @@ use super::super::{
     format::layout::{Block, BlockData, BlockEntry},
     scalar::Plain,
 };
-use crate::span::Span;
+use trellis_base::span::Span;
 
 /// One edit.
 pub(super) type Edit = (Span, String);

@@ -18,7 +18,7 @@ use super::{
     entries::{self, inner, is_blank, scalar},
     transitions, without_extension,
 };
-use crate::{diagnostic::Report, span::Span};
+use trellis_base::{diagnostic::Report, span::Span};
 
 /// Keys whose values name nodes.
 const TARGET_KEYS: [&str; 9] =

@@ -1,14 +1,10 @@
 //! Every text of a file that may be a template, with its place.
 
-use crate::{
-    span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::{AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, LocalText, NodeSyntax, SpeechSyntax},
-    },
-    template::Shape,
-    value::Value,
+use crate::syntax::{
+    document::{Content, Document},
+    node::{AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, LocalText, NodeSyntax, SpeechSyntax},
 };
+use trellis_base::{span::Span, template::Shape, value::Value};
 
 /// A text and the place of its value; of a body, all of it.
 pub(super) type TemplateHole<'d> = (&'d str, Span);

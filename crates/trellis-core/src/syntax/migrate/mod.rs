@@ -26,7 +26,7 @@ pub use self::{
     settings::{Settings, settings},
 };
 use super::document::{Content, Document};
-use crate::span::{LineColumn, LineIndex, Span};
+use trellis_base::span::{LineColumn, LineIndex, Span};
 
 /// Extensions that Go Trellis takes off an id.
 const EXTENSIONS: [&str; 4] = ["md", "json", "yaml", "yml"];

@@ -13,7 +13,7 @@ use super::{
     Change,
     commands::{flowing, word},
 };
-use crate::{diagnostic::Report, span::Span, template::Dialect, value::Value};
+use trellis_base::{diagnostic::Report, span::Span, template::Dialect, value::Value};
 
 /// The intended content of a project file.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Files before and after: what changes, what stays, and what is left with its reason.
 
 use super::*;
-use crate::{
-    syntax::document::Source,
+use crate::syntax::document::Source;
+use trellis_base::{
     template::Dialect,
     value::{Mapping, Value},
 };

@@ -5,7 +5,7 @@ use super::{
     Change,
     entries::{inner, is_blank},
 };
-use crate::{span::Span, value::Value};
+use trellis_base::{span::Span, value::Value};
 
 /// Returns the changes that turn the texts in `transitions` into conditions. There are some only if one of them precedes another transition, which
 /// it would hide: the last one may be a note, as it is here.

@@ -14,7 +14,7 @@ use super::{
     text::shown,
     tree::{LastToken, YamlData, YamlEntry, YamlNode},
 };
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Report},
     path::is_name,
     span::Span,

@@ -1,7 +1,7 @@
 //! Quotes inside quotes.
 
 use super::line_end;
-use crate::span::Span;
+use trellis_base::span::Span;
 
 /// Returns a value in double quotes with a template that has double quotes itself, and what it should be: `"{{ name | default("you") }}"`.
 pub(super) fn inner_quotes(text: &str, open: usize) -> Option<(Span, String)> {

@@ -10,8 +10,8 @@ use std::{sync::Arc, time::Duration};
 pub use self::rare::RareList;
 pub use self::speech::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
-pub use crate::language::{Effect, EndSyntax, InputType, OnBranchError, Retry};
-use crate::{
+pub use trellis_base::language::{Effect, EndSyntax, InputType, OnBranchError, Retry};
+use trellis_base::{
     id::{NodeId, SignalName},
     path::KeyPath,
     span::{Span, Spanned},
@@ -127,7 +127,7 @@ impl NodeSyntax {
     }
 
     /// Every target that the node names, called graphs included.
-    pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSyntax> {
+    pub fn targets(&self) -> impl Iterator<Item = &TargetSyntax> {
         let options = self.options().filter_map(|option| option.target.as_ref());
         let transitions = self.transitions.iter().filter_map(|transition| transition.target.as_ref());
         let recovery = [self.to.as_ref(), self.on_error.as_deref(), self.on_denied.as_deref(), self.on_max_visits.as_deref()];
@@ -266,7 +266,7 @@ pub struct CallSyntax {
 
 impl CallSyntax {
     /// The graphs that the call begins, each by its target.
-    pub(crate) fn called(&self) -> Vec<&TargetSyntax> {
+    pub fn called(&self) -> Vec<&TargetSyntax> {
         match &self.callee {
             CalleeSyntax::Graph(target) => vec![target],
             CalleeSyntax::Parallel(branches, _) => {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{AssignSyntax, TargetSyntax};
-use crate::{
+use crate::syntax::condition::Condition;
+use trellis_base::{
     path::KeyPath,
     span::{Span, Spanned},
-    syntax::condition::Condition,
     template::Template,
     value::{Key, Value},
 };

@@ -4,7 +4,7 @@ use super::{
     super::document::{Document, Source},
     parse,
 };
-use crate::template::Dialect;
+use trellis_base::template::Dialect;
 
 /// Marsaglia's xorshift: the same junk on every run.
 struct Junk(u64);

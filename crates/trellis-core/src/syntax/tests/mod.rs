@@ -8,7 +8,7 @@ use super::{
     document::{Bytes, Content, Document, Source},
     node::NodeSyntax,
 };
-use crate::template::{Dialect, Shape};
+use trellis_base::template::{Dialect, Shape};
 
 fn parse(path: &str, text: &str) -> Document {
     let document = Document::parse(&Source::text(path, text), Dialect::Jinja);
@@ -189,7 +189,11 @@ fn tools_in_the_form_of_go_trellis_become_bindings() {
         .bindings
         .iter()
         .map(|binding| {
-            format!("{} {}", binding.tool.name.as_ref().unwrap().value, crate::Value::Map(binding.config.values.clone()).to_json())
+            format!(
+                "{} {}",
+                binding.tool.name.as_ref().unwrap().value,
+                trellis_base::value::Value::Map(binding.config.values.clone()).to_json()
+            )
         })
         .collect();
     assert_eq!(bindings, [r#"greet {"env":{"A":"b"},"process":["python","./x.py","1"]}"#, r#"mock {"process":["sh","-c","echo"]}"#]);

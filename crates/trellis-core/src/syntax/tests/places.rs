@@ -10,7 +10,7 @@ use super::{
     },
     parse,
 };
-use crate::{
+use trellis_base::{
     span::{Span, Spanned},
     template::Shape,
 };

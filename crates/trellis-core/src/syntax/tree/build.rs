@@ -8,15 +8,15 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
 use super::{LastToken, MAX_YAML_DEPTH, Malformed, YamlData, YamlEntry, YamlNode};
-use crate::{
+use crate::syntax::{
+    misspellings,
+    removal::removal,
+    scalar::{Plain, Style},
+    text::shown,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Report},
     span::Span,
-    syntax::{
-        misspellings,
-        removal::removal,
-        scalar::{Plain, Style},
-        text::shown,
-    },
 };
 
 /// The maximum number of values in anchors and in unfolded aliases together.

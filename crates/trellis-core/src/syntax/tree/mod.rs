@@ -10,7 +10,7 @@ mod build;
 use std::{borrow::Cow, ops::Range};
 
 use super::scalar::{Plain, Style, source_map};
-use crate::{
+use trellis_base::{
     diagnostic::Report,
     span::{SourceMap, Span},
 };

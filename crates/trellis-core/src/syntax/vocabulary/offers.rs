@@ -11,7 +11,7 @@ use super::{
     },
     KeyFormTable, TABLES, project,
 };
-use crate::schema::KEYWORDS;
+use trellis_base::schema::KEYWORDS;
 
 /// Keys of a node in the order in which authors reach for them; the others follow as a formatted file has them.
 const COMMON: [&str; 17] = [

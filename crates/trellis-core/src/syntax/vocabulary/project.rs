@@ -7,7 +7,7 @@ use super::{
     calls::EFFECT,
     hosts,
 };
-use crate::diagnostic::Code;
+use trellis_base::diagnostic::Code;
 
 /// `trellis.yaml`, and a graph in one file.
 pub(super) static PROJECT: KeyFormTable = KeyFormTable {

@@ -23,21 +23,21 @@ use crate::{
 };
 
 /// Maximum number of paths in a calculation that is analyzed as a whole.
-pub(crate) const PATHS: usize = 3;
+pub const PATHS: usize = 3;
 
 /// The names of the paths in a calculation.
 const NAMES: [&str; PATHS] = ["a", "b", "c"];
 
 /// An expression over a few paths, without the template that contains it.
-pub(crate) struct Calculation {
+pub struct Calculation {
     /// Its operands, each once.
-    pub(crate) paths: Box<[KeyPath]>,
+    pub paths: Box<[KeyPath]>,
     /// The form: the same for calculations that differ in their paths only.
-    pub(crate) form: Arc<str>,
+    pub form: Arc<str>,
     /// The number of samples that determine the outcome for all values of some sorts.
     nature: Nature,
     /// Its last operation.
-    pub(crate) last: LastOperation,
+    pub last: LastOperation,
     tree: Expr<'static>,
     program: OnceLock<Machine<'static>>,
 }
@@ -55,7 +55,7 @@ enum Nature {
 
 /// The last operation of a calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastOperation {
+pub enum LastOperation {
     /// It adds.
     Adds,
     /// Some other arithmetic.
@@ -66,7 +66,7 @@ pub(crate) enum LastOperation {
 
 /// The outcome of a calculation over values of some sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CalculationOutcome {
+pub enum CalculationOutcome {
     /// It works, bounds aside.
     Works,
     /// It fails.
@@ -85,7 +85,7 @@ enum Trial {
 
 impl Calculation {
     /// Returns its outcome where each of its paths has a value of one sort.
-    pub(crate) fn outcome(&self, sorts: &[KindSet]) -> CalculationOutcome {
+    pub fn outcome(&self, sorts: &[KindSet]) -> CalculationOutcome {
         let samples: Vec<Vec<Option<Value>>> = sorts.iter().map(|sort| samples(*sort)).collect();
         let (mut works, mut fails) = (false, false);
         let mut at = vec![0; samples.len()];
@@ -116,7 +116,7 @@ impl Calculation {
     }
 
     /// Returns whether it fails with these values; a missing one is absent.
-    pub(crate) fn fails(&self, values: &[Option<Value>]) -> bool {
+    pub fn fails(&self, values: &[Option<Value>]) -> bool {
         matches!(self.attempt(values), Trial::Fails)
     }
 

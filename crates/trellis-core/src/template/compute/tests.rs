@@ -109,7 +109,7 @@ fn an_error_is_what_its_author_says() {
         ],
     );
     let error = run("{% set error = {\"code\": \"late\", \"message\": \"m\", \"data\": [n]} %}").unwrap_err();
-    let tool = crate::ToolError::from(error);
+    let tool = crate::input::ToolError::from(error);
     assert_eq!((tool.code, tool.data), (Some(Value::text("late")), Some(Value::from([3]))));
 }
 
@@ -140,7 +140,12 @@ fn mistakes_have_line_and_column() {
 #[test]
 fn only_compute_files_have_their_names() {
     let mut report = Report::new(&"a.md".into());
-    crate::template::Template::parse("{{ {} | merge({}) }}{{ namespace() }}", &SourceMap::Slice(0), crate::Dialect::Jinja, &mut report);
+    crate::template::Template::parse(
+        "{{ {} | merge({}) }}{{ namespace() }}",
+        &SourceMap::Slice(0),
+        crate::template::Dialect::Jinja,
+        &mut report,
+    );
     let found: Vec<_> = report.diagnostics.iter().map(|found| (&*found.message, found.help.as_deref().unwrap_or_default())).collect();
     let help = "only a `compute` file has it";
     assert_eq!(found, [("there is no filter `merge`", help), ("there is no function `namespace`", help)]);

@@ -22,7 +22,7 @@ pub enum GuardedTest {
 
 impl GuardedTest {
     /// The path that it asks about.
-    pub(crate) fn path(&self) -> Option<&KeyPath> {
+    pub fn path(&self) -> Option<&KeyPath> {
         match self {
             Self::Truthy(path, _) | Self::Set(path, _) | Self::Is(path, ..) => Some(path),
             Self::Opaque => None,

@@ -25,7 +25,7 @@ fn scope() -> Scope {
     }
 }
 
-fn parse(text: &str, dialect: Dialect) -> (Template, Vec<crate::Diagnostic>) {
+fn parse(text: &str, dialect: Dialect) -> (Template, Vec<crate::diagnostic::Diagnostic>) {
     let mut report = Report::new(&"a.md".into());
     let template = Template::parse(text, &SourceMap::Slice(0), dialect, &mut report);
     (template, report.diagnostics)

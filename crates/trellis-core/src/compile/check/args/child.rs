@@ -1,17 +1,17 @@
 //! The arguments of a call of a graph against the declarations of the called node (language 5.4, 7.1).
 
 use super::{Check, given_twice, renamed, written::Written};
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Place, nearest},
     path::{Segment, walk},
     schema::{Flaw, Hole, Schema, below},
     scope::RESERVED,
     span::Span,
-    syntax::{
-        document::Document,
-        node::{CallSyntax, NodeSyntax},
-    },
     value::Key,
+};
+use trellis_syntax::{
+    document::Document,
+    node::{CallSyntax, NodeSyntax},
 };
 
 /// The demands of a node on the context with which a call begins it.

@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 pub(crate) use child::{Demands, of_child};
 
 use self::written::Written;
-use crate::{
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Severity, nearest},
     path::{Segment, is_name, walk},
-    program::Tool,
     schema::{Flaw, Schema, below, takes},
     span::Span,
-    syntax::{document::Document, node::CallSyntax},
     template::Shape,
     value::{Mapping, Value},
 };
+use trellis_engine::program::Tool;
+use trellis_syntax::{document::Document, node::CallSyntax};
 
 /// Names that a help lists.
 const LISTED: usize = 8;

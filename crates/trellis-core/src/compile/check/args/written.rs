@@ -1,14 +1,14 @@
 //! The arguments of a call as they are written: the known parts of their value, the holes, and the span of each part.
 
-use crate::{
-    compile::outline::outline,
+use crate::compile::outline::outline;
+use trellis_base::{
     path::Segment,
     schema::{Hole, below},
     span::{Span, Spanned},
-    syntax::{document::Document, node::CallSyntax},
     template::Shape,
     value::{Key, Mapping, Value},
 };
+use trellis_syntax::{document::Document, node::CallSyntax};
 
 /// The arguments of one call.
 pub(super) struct Written<'s> {

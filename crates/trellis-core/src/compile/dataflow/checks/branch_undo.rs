@@ -3,17 +3,17 @@
 //! A finding needs no witness: the undo is interpolated at every success of its branch, and `returns` determines the parts that such a
 //! success may lack.
 
-use crate::{
-    compile::dataflow::{
-        domain::{TypeId, external},
-        fixpoint::Analysis,
-        ir::{is_of_branch, part_of_result},
-    },
+use crate::compile::dataflow::{
+    domain::{TypeId, external},
+    fixpoint::Analysis,
+    ir::{is_of_branch, part_of_result},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
-    program::{Call, Callee, PointIndex},
     span::Span,
 };
+use trellis_engine::program::{Call, Callee, PointIndex};
 
 /// Reports reads of parts that a branch's result may lack, by the `returns` of the branch.
 pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {

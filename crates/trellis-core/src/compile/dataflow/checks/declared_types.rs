@@ -5,23 +5,23 @@
 //! key which no write of the program adds.
 
 use super::written_part::{ApartPart, WrittenPart, span_at};
-use crate::{
-    compile::{
-        dataflow::{
-            domain::{Misfit, TypeId, TypeTable, item_of, key_of},
-            fixpoint::Analysis,
-        },
-        outline::outline,
+use crate::compile::{
+    dataflow::{
+        domain::{Misfit, TypeId, TypeTable, item_of, key_of},
+        fixpoint::Analysis,
     },
+    outline::outline,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, nearest},
     path::{KeyPath, Segment},
-    program::{Graph, Node, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget},
     schema::{Flaw, Schema},
     span::Span,
-    syntax::document::Content,
     template::KindSet,
     value::{Key, Value},
 };
+use trellis_engine::program::{Graph, Node, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget};
+use trellis_syntax::document::Content;
 
 /// Reports writes whose type, or that of a part, and the declared type meet to bottom.
 pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {

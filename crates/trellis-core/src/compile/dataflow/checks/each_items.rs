@@ -5,23 +5,23 @@
 //! left out.
 
 use super::written_part::{ApartPart, WrittenPart, span_at};
-use crate::{
-    compile::{
-        cfg::Cfg,
-        dataflow::{
-            domain::{Misfit, TypeId, TypeTable, external},
-            fixpoint::{Analysis, WrittenParts, WrittenType},
-        },
-        outline::outline,
+use crate::compile::{
+    cfg::Cfg,
+    dataflow::{
+        domain::{Misfit, TypeId, TypeTable, external},
+        fixpoint::{Analysis, WrittenParts, WrittenType},
     },
+    outline::outline,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
     path::KeyPath,
-    program::{Call, Callee, Outcome, PointIndex, Program, Tool, Write, WriteSource, WriteTarget},
     schema::{Flaw, Hole},
     span::Span,
     template::{ElementStep, KindSet, Shape},
     value::{Mapping, Value},
 };
+use trellis_engine::program::{Call, Callee, Outcome, PointIndex, Program, Tool, Write, WriteSource, WriteTarget};
 
 /// One literal item, and where it is written.
 struct LiteralItem<'p> {
@@ -230,7 +230,7 @@ impl Item<'_, '_> {
         Diagnostic::new(Code::BadToolArgs, self.path(), span, message)
     }
 
-    fn path(&self) -> &crate::diagnostic::FilePath {
+    fn path(&self) -> &trellis_base::diagnostic::FilePath {
         self.program.path_of(self.program.node(self.program.point(self.literal.point).node))
     }
 

@@ -2,11 +2,9 @@
 //!
 //! No session fails by it, so there is no violation to search a path to. That the key is absent on every path is a result of the fixpoint.
 
-use crate::{
-    compile::dataflow::fixpoint::Analysis,
-    diagnostic::{Code, Diagnostic, Near, near},
-    program::{Part, PointIndex, Role},
-};
+use crate::compile::dataflow::fixpoint::Analysis;
+use trellis_base::diagnostic::{Code, Diagnostic, Near, near};
+use trellis_engine::program::{Part, PointIndex, Role};
 
 /// Reports texts of `on_invalid` that read a key which is never present.
 pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {

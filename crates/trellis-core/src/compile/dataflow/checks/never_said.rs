@@ -1,18 +1,16 @@
 //! Conditions in the content of nodes that never hold, by the types at the node.
 
 use super::never_true::is_switch;
-use crate::{
-    compile::{
-        dataflow::{
-            domain::{SubPathId, TypeId},
-            fixpoint::Analysis,
-        },
-        guards::impossible,
-        source_lookup::syntax_of,
+use crate::compile::{
+    dataflow::{
+        domain::{SubPathId, TypeId},
+        fixpoint::Analysis,
     },
-    diagnostic::Diagnostic,
-    program::{Guard, Node, Speech},
+    guards::impossible,
+    source_lookup::syntax_of,
 };
+use trellis_base::diagnostic::Diagnostic;
+use trellis_engine::program::{Guard, Node, Speech};
 
 /// Reports parts of the content that are never shown (language 8.2).
 pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {

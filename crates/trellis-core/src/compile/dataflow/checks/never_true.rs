@@ -2,20 +2,20 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::{
-    compile::{
-        dataflow::{
-            domain::{Kinds, Type},
-            fixpoint::Analysis,
-        },
-        guards::impossible,
-        source_lookup::condition,
+use crate::compile::{
+    dataflow::{
+        domain::{Kinds, Type},
+        fixpoint::Analysis,
     },
+    guards::impossible,
+    source_lookup::condition,
+};
+use trellis_base::{
     diagnostic::{Diagnostic, FilePath},
-    program::Guard,
     span::Span,
     value::Value,
 };
+use trellis_engine::program::Guard;
 
 /// Reports conditions that hold for no possible value of their operand (language 8.2).
 pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) {

@@ -6,19 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    compile::{
-        cfg::Cfg,
-        dataflow::ir::{Instr, PointIr, each_followed, edge_span},
-    },
+use crate::compile::{
+    cfg::Cfg,
+    dataflow::ir::{Instr, PointIr, each_followed, edge_span},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Place},
     path::{KeyPath, Segment},
-    program::{Call, Callee, ITEM, Node, PointIndex, Program, Role, Write, WriteSource, WriteTarget},
     schema::{Flaw, Hole, Schema, below},
     scope::RESERVED,
     template::Shape,
     value::{Key, Value},
 };
+use trellis_engine::program::{Call, Callee, ITEM, Node, PointIndex, Program, Role, Write, WriteSource, WriteTarget};
 
 /// Keys, and parts of their values, that are written on every path.
 #[derive(Clone)]

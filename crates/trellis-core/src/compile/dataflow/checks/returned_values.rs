@@ -1,19 +1,19 @@
 //! Check of the outputs of a called graph against `returns` of the call (language 5.3, 5.4): if an end and `returns` have no value in
 //! common, the call fails there.
 
-use crate::{
-    compile::{
-        dataflow::{
-            domain::{Misfit, TypeId, TypeTable, external},
-            fixpoint::Analysis,
-        },
-        source_lookup::syntax_of,
+use crate::compile::{
+    dataflow::{
+        domain::{Misfit, TypeId, TypeTable, external},
+        fixpoint::Analysis,
     },
-    diagnostic::{Code, Diagnostic, Place},
-    program::{Callee, NodeIndex, Part, PointIndex},
-    schema::Schema,
-    syntax::node::CalleeSyntax,
+    source_lookup::syntax_of,
 };
+use trellis_base::{
+    diagnostic::{Code, Diagnostic, Place},
+    schema::Schema,
+};
+use trellis_engine::program::{Callee, NodeIndex, Part, PointIndex};
+use trellis_syntax::node::CalleeSyntax;
 
 /// Reports ends of called graphs whose output and the `returns` of the call meet to bottom.
 pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {

@@ -5,18 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    compile::dataflow::{
-        domain::{TypeId, item_of, key_of},
-        fixpoint::Analysis,
-        ir::{assert_span, edge_span},
-    },
+use crate::compile::dataflow::{
+    domain::{TypeId, item_of, key_of},
+    fixpoint::Analysis,
+    ir::{assert_span, edge_span},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, Place},
     path::Segment,
-    program::{Guard, Node, PointIndex, Predicate, PredicateSource, SchemaKey, Speech},
     schema::SchemaWord,
     template::{ElementStep, KindSet},
 };
+use trellis_engine::program::{Guard, Node, PointIndex, Predicate, PredicateSource, SchemaKey, Speech};
 
 /// The words of JSON Schema that are about one kind of values.
 const WORDS: [(&str, KindSet); 25] = [

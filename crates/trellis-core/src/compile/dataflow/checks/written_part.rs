@@ -2,11 +2,11 @@
 //!
 //! **Example.** `{ id: "{{ w }}" }` has the part `id`, whose type is that of `w`.
 
-use crate::{
-    compile::dataflow::{
-        domain::{Misfit, TypeId, TypeTable, item_of, key_of},
-        fixpoint::{WrittenParts, WrittenType},
-    },
+use crate::compile::dataflow::{
+    domain::{Misfit, TypeId, TypeTable, item_of, key_of},
+    fixpoint::{WrittenParts, WrittenType},
+};
+use trellis_base::{
     span::Span,
     template::{ElementStep, Shape},
 };

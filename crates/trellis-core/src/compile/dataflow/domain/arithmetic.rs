@@ -7,7 +7,7 @@
 //! **Example.** integer + integer is an integer, not the sum of two constants.
 
 use super::*;
-use crate::template::{KindSet, RECKONED};
+use trellis_base::template::{KindSet, RECKONED};
 
 impl TypeTable {
     /// Returns the type of all values of these kinds.

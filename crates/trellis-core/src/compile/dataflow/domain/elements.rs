@@ -3,7 +3,7 @@
 //! **Example.** `{% for o in orders %}{{ o.id }}` reads the steps *item*, `id` below `orders`.
 
 use super::{Kinds, TypeId, TypeTable};
-use crate::{
+use trellis_base::{
     path::Segment,
     template::ElementStep,
     value::{Key, Mapping, Value},

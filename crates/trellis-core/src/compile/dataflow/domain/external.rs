@@ -3,12 +3,12 @@
 //! **Example.** `input_type: int` with `minimum: 1` and `maximum: 3` is one of `1`, `2`, `3`.
 
 use super::{Kinds, TypeId, TypeTable, plain};
-use crate::{
-    program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role},
+use trellis_base::{
     schema::{Schema, few_integers},
-    syntax::node::InputType,
     value::{Key, Mapping, Value},
 };
+use trellis_engine::program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role};
+use trellis_syntax::node::InputType;
 
 /// Returns the type of an accepted input that is no option with an outcome of its own (language 6.4, 6.5).
 pub(crate) fn input(types: &mut TypeTable, listen: &Listen) -> TypeId {

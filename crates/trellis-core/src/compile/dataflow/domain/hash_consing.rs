@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 
 use super::{Type, TypeId};
-use crate::value::Value;
+use trellis_base::value::Value;
 
 /// Returns a hash that equal types share.
 pub(crate) fn of_type(of: &Type) -> u64 {

@@ -3,12 +3,12 @@
 //! A type represents the set of the values that it contains, where `None` is an absent value. Types are compared by those sets, over samples.
 
 use super::{Fields, Kinds, SubPathId, Type, TypeId, TypeTable};
-use crate::{
-    compile::dataflow::slot::Slot,
+use crate::compile::dataflow::slot::Slot;
+use trellis_base::{
     path::KeyPath,
-    program::{Guard, Operand, Root, Truth},
     value::{Key, Value},
 };
+use trellis_engine::program::{Guard, Operand, Root, Truth};
 
 /// Types of every form: absent, unknown, dynamic, kinds, literals, mappings, lists, and joins of these.
 fn universe(types: &mut TypeTable) -> Vec<TypeId> {

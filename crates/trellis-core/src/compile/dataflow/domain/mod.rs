@@ -35,7 +35,7 @@ pub(crate) use self::{
 use rustc_hash::FxHashMap;
 
 use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
-use crate::{
+use trellis_base::{
     path::Segment,
     value::{Key, Value},
 };

@@ -12,7 +12,9 @@ use super::{
     TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
-use crate::{compile::dataflow::index::to_u32, path::Segment, program::Guard, template::ElementStep, value::Value};
+use crate::compile::dataflow::index::to_u32;
+use trellis_base::{path::Segment, template::ElementStep, value::Value};
+use trellis_engine::program::Guard;
 
 /// Interned segments of a path below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,12 +10,12 @@
 //! **Example.** `t = {"a", "b", integer}`: `== "a"` refines it to `{"a"}`, its failure to `{"b", integer}`.
 
 use super::{Fields, GuardId, Kinds, SubPathId, Type, TypeId, TypeTable};
-use crate::{
+use trellis_base::{
     path::Segment,
-    program::{Guard, Truth},
     template::{Demand, KindSet},
     value::Value,
 };
+use trellis_engine::program::{Guard, Truth};
 
 impl TypeTable {
     /// Refines the type of the guard's operand itself. Values for which the guard cannot be decided are dropped (language 6.1).

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
-use crate::{compile::dataflow::index::to_u32, schema::Schema};
+use crate::compile::dataflow::index::to_u32;
+use trellis_base::schema::Schema;
 
 /// Index of an interned schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

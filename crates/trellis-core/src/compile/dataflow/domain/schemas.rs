@@ -8,7 +8,7 @@
 //! unknown or absent.
 
 use super::{Fields, Kinds, Type, TypeId, TypeTable};
-use crate::{
+use trellis_base::{
     schema::{few_integers, followed, tuple},
     value::{Key, Mapping, Value},
 };

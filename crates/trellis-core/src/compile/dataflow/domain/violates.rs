@@ -13,7 +13,7 @@ use super::{
     Fields, Kinds, Type, TypeId, TypeTable,
     schemas::{BEYOND, REFINED, plain},
 };
-use crate::{
+use trellis_base::{
     schema::{Schema, followed, takes, tuple},
     value::{Mapping, Value},
 };

@@ -238,7 +238,7 @@ fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
 mod tests {
     use super::*;
     use crate::compile::dataflow::{domain::TypeId, slot::room};
-    use crate::value::Value;
+    use trellis_base::value::Value;
 
     #[test]
     fn all_at_once_come_to_what_they_come_to_one_after_the_other() {

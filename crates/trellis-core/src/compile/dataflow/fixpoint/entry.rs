@@ -4,7 +4,7 @@
 //! declaration of the entry that the engine enforces. Each of them includes all values that the engine accepts.
 
 use super::*;
-use crate::schema::Schema;
+use trellis_base::schema::Schema;
 
 impl<'p> Analysis<'_, 'p> {
     /// Returns the environment at the start of a session: the inputs of the graph, and the declared keys of its entry (language 7.1).

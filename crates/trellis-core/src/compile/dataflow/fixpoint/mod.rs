@@ -64,18 +64,18 @@ use super::{
     },
     slot::{INPUT, RESULT, Slot},
 };
-use crate::{
-    compile::{
-        Unknown,
-        cfg::{
-            Cfg,
-            digraph::{Components, Digraph},
-        },
+use crate::compile::{
+    Unknown,
+    cfg::{
+        Cfg,
+        digraph::{Components, Digraph},
     },
+};
+use trellis_base::{
     path::KeyPath,
-    program::{Call, Guard, Node, NodeIndex, PointIndex, Program},
     value::{Key, Value},
 };
+use trellis_engine::program::{Call, Guard, Node, NodeIndex, PointIndex, Program};
 
 /// Analysis of one program: its tables, and the solution.
 pub(crate) struct Analysis<'a, 'p> {

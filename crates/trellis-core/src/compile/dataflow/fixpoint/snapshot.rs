@@ -1,19 +1,17 @@
 //! Types of every key at every point, detached from the program, for queries after the check.
 
 use super::Analysis;
-use crate::{
-    compile::{
-        cfg::Cfg,
-        dataflow::{
-            domain::{Type, TypeTable},
-            env::Env,
-            index::to_u32,
-            slot::Slot,
-        },
+use crate::compile::{
+    cfg::Cfg,
+    dataflow::{
+        domain::{Type, TypeTable},
+        env::Env,
+        index::to_u32,
+        slot::Slot,
     },
-    program::{PointIndex, Program},
-    value::{Key, Value},
 };
+use trellis_base::value::{Key, Value};
+use trellis_engine::program::{PointIndex, Program};
 
 /// Types of every key at each point where a session waits.
 #[derive(Debug)]
@@ -30,7 +28,7 @@ impl PointTypes {
     }
 
     /// Copies the types of an analysis that continues.
-    pub(in crate::compile) fn of_analysis(analysis: &mut Analysis<'_, '_>) -> Self {
+    pub(crate) fn of_analysis(analysis: &mut Analysis<'_, '_>) -> Self {
         let points = 0..to_u32(analysis.program.points.len());
         let env_at = points.map(|point| analysis.env_at(PointIndex(point))).collect();
         Self { keys: analysis.keys(), env_at, types: analysis.types.clone() }

@@ -10,13 +10,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{
-    compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external},
-    program::{Callee, PointIndex, Program, Reply, Write, WriteSource, WriteTarget},
-    scope::RESERVED,
-    template::Shape,
-    value::Key,
-};
+use crate::compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external};
+use trellis_base::{scope::RESERVED, template::Shape, value::Key};
+use trellis_engine::program::{Callee, PointIndex, Program, Reply, Write, WriteSource, WriteTarget};
 
 /// Greatest number of keys that are searched; of more, every read after a mistake is taken to follow from it.
 const MAX_TAINTED_KEYS: usize = 64;

@@ -10,10 +10,8 @@
 //! **Example.** `Read(name)` with `name: {absent, text}` raises `Missing` and leaves `name: text`.
 
 use super::*;
-use crate::{
-    compile::dataflow::index::{OpIndex, SiteIndex},
-    template::KindSet,
-};
+use crate::compile::dataflow::index::{OpIndex, SiteIndex};
+use trellis_base::template::KindSet;
 
 /// The sorts whose items a filter may fail on.
 const CONTAINERS: KindSet = KindSet::LIST.or(KindSet::MAPPING);

@@ -1,13 +1,11 @@
 //! Violations of data rules, and alarms: violations that the fixpoint could not rule out.
 
-use crate::{
-    compile::dataflow::{
-        domain::TypeId,
-        index::{OpIndex, ReplyIndex, SiteIndex},
-        ir::FirstIndices,
-    },
-    program::PointIndex,
+use crate::compile::dataflow::{
+    domain::TypeId,
+    index::{OpIndex, ReplyIndex, SiteIndex},
+    ir::FirstIndices,
 };
+use trellis_engine::program::PointIndex;
 
 /// Violation and its place: the index of a site, an instruction or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
 use crate::compile::dataflow::index::to_u32;
-use crate::template::{Calculation, CalculationOutcome, KindSet, PATHS};
+use trellis_base::template::{Calculation, CalculationOutcome, KindSet, PATHS};
 
 /// Interned calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

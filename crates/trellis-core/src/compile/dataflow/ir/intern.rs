@@ -10,22 +10,22 @@ use super::{
     split,
     tables::IrTables,
 };
-use crate::{
-    compile::{
-        dataflow::{
-            domain::{SchemaId, TypeId, TypeTable, external},
-            index::to_u32,
-        },
-        guards::gaps,
+use crate::compile::{
+    dataflow::{
+        domain::{SchemaId, TypeId, TypeTable, external},
+        index::to_u32,
     },
+    guards::gaps,
+};
+use trellis_base::{
     path::KeyPath,
-    program::{
-        Call, Callee, Failure, Guard, NodeIndex, Operand, Outcome, PointIndex, Program, Reason, Reply, Role, Root, Target, Write,
-        WriteSource, WriteTarget,
-    },
     schema::Schema,
     template::{GuardedTest, Shape, Term},
     value::Value,
+};
+use trellis_engine::program::{
+    Call, Callee, Failure, Guard, NodeIndex, Operand, Outcome, PointIndex, Program, Reason, Reply, Role, Root, Target, Write, WriteSource,
+    WriteTarget,
 };
 
 /// Number of points that are read before the memory of all of them is estimated.

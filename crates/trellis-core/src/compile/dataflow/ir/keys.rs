@@ -9,14 +9,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{
-    compile::dataflow::{
-        domain::SubPathId,
-        index::to_u32,
-        slot::{self, INPUT, OWN, RESULT, Slot},
-    },
-    value::Key,
+use crate::compile::dataflow::{
+    domain::SubPathId,
+    index::to_u32,
+    slot::{self, INPUT, OWN, RESULT, Slot},
 };
+use trellis_base::value::Key;
 
 /// Interned key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -27,16 +27,16 @@ use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::lower::{each_followed, is_of_branch, part_of_result};
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span, edge_span};
-use crate::{
-    compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32},
+use crate::compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32};
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{
-        Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply,
-        Role, Speech, Target, Write, WriteSource,
-    },
     schema::Schema,
     span::Span,
     template::{Demand, ElementStep, KindSet, Shape, Template, Used},
+};
+use trellis_engine::program::{
+    Call, Callee, Choice, Failure, Guard, ITEM, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, Program, Reason, Reply, Role,
+    Speech, Target, Write, WriteSource,
 };
 
 /// One instruction.

@@ -1,11 +1,8 @@
 //! Sites: places in the author's files that read a path.
 
 use super::*;
-use crate::{
-    compile::source_lookup::{condition, syntax_of},
-    diagnostic::Place,
-    template::Calculation,
-};
+use crate::compile::source_lookup::{condition, syntax_of};
+use trellis_base::{diagnostic::Place, template::Calculation};
 
 /// Bytes of an expression that a message shows.
 const MAX_SHOWN: usize = 80;
@@ -55,7 +52,7 @@ impl<'p> ReadSite<'p> {
     }
 
     /// The guards that decide whether the site is reached.
-    pub(crate) fn when(&self) -> &'p [crate::template::GuardedTest] {
+    pub(crate) fn when(&self) -> &'p [trellis_base::template::GuardedTest] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }
 
@@ -76,7 +73,7 @@ impl<'p> ReadSite<'p> {
 
     /// Returns true if a guard of this read is an expression that is not followed.
     pub(crate) fn is_opaque(&self) -> bool {
-        matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&crate::template::GuardedTest::Opaque))
+        matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&trellis_base::template::GuardedTest::Opaque))
     }
 
     /// Returns true if only some locales read it.
@@ -165,7 +162,7 @@ impl<'p> ReadSite<'p> {
             ReadKind::List(node) => {
                 let node = program.node(node);
                 syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| match &call.callee {
-                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                    trellis_syntax::node::CalleeSyntax::Each(list, _) => list.span,
                     _ => call.span,
                 })
             }

@@ -3,10 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
-use crate::{
-    compile::dataflow::{domain::TypeId, index::to_u32},
-    value::Key,
-};
+use crate::compile::dataflow::{domain::TypeId, index::to_u32};
+use trellis_base::value::Key;
 
 /// Index of an expression in [`SourceTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,11 +8,9 @@ use super::{
     keys::{KeyId, KeyTable},
     source::SourceTable,
 };
-use crate::{
-    compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external},
-    path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, Root},
-};
+use crate::compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external};
+use trellis_base::path::{KeyPath, Segment};
+use trellis_engine::program::{Guard, NodeIndex, Operand, Root};
 
 /// Tables that the operations of a graph refer to. They outlive the program that they were read from.
 #[derive(Debug)]

@@ -2,12 +2,10 @@
 
 use super::*;
 use crate::compile::dataflow::domain::{Misfit, external};
-use crate::{
-    syntax::{
-        document::Content,
-        node::{CallSyntax, CalleeSyntax},
-    },
-    value::Key,
+use trellis_base::value::Key;
+use trellis_syntax::{
+    document::Content,
+    node::{CallSyntax, CalleeSyntax},
 };
 
 /// Argument that does not fit.

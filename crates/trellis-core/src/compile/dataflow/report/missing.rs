@@ -1,12 +1,12 @@
 //! Diagnostics about missing paths, with suggestions for misspelt names.
 
 use super::*;
-use crate::{
-    Dialect,
+use trellis_base::{
     scope::RESERVED,
-    syntax::node::{CallSyntax, CalleeSyntax, TargetSyntax},
+    template::Dialect,
     template::{RAW, is_like_code},
 };
+use trellis_syntax::node::{CallSyntax, CalleeSyntax, TargetSyntax};
 
 /// Fields of `sys.error`.
 const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];

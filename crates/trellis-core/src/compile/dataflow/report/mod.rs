@@ -28,22 +28,22 @@ use super::{
     ir::{Instr, Ir, ReadKind, ReadSite, assert_span, edge_span},
     search::path::{Hop, WitnessDetails},
 };
-use crate::{
-    compile::{
-        UncheckedRead, Unknown,
-        dataflow::index::{ReplyIndex, SiteIndex},
-        guards::gaps,
-        source_lookup::syntax_of,
-    },
+use crate::compile::{
+    UncheckedRead, Unknown,
+    dataflow::index::{ReplyIndex, SiteIndex},
+    guards::gaps,
+    source_lookup::syntax_of,
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
-    program::{
-        Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, PointIndex, Program, Provenance, Role, Target, Write, WriteSource,
-        WriteTarget,
-    },
     span::Span,
     template::{ElementStep, KindSet, LOOPED, Shape},
     value::Value,
+};
+use trellis_engine::program::{
+    Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, PointIndex, Program, Provenance, Role, Target, Write, WriteSource,
+    WriteTarget,
 };
 
 /// Greatest number of places that are named as assigning a path, and of those that are examined for it.

@@ -1,7 +1,7 @@
 //! Diagnostics about values of a kind that an operator or a loop rejects.
 
 use super::*;
-use crate::template::{Calculation, LastOperation, RECKONED};
+use trellis_base::template::{Calculation, LastOperation, RECKONED};
 
 impl Reporter<'_, '_> {
     pub(crate) fn operand(

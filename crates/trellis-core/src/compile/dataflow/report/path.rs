@@ -1,7 +1,8 @@
 //! Path of a witness in words, edge by edge, and the places that assign a path.
 
 use super::*;
-use crate::{compile::source_lookup, syntax::condition::Condition};
+use crate::compile::source_lookup;
+use trellis_syntax::condition::Condition;
 
 impl Reporter<'_, '_> {
     /// Describes one edge: its document, its span, and why it is taken to which node. `None` for edges that no author wrote.

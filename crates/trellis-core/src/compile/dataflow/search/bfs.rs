@@ -23,11 +23,9 @@ use super::{
     shortest_paths::ShortestPaths,
     state::SymState,
 };
-use crate::{
-    compile::dataflow::budget::{Cost, MAX_REFINEMENT_ROUNDS, MAX_REPLAYS, max_states},
-    path::KeyPath,
-    program::PointIndex,
-};
+use crate::compile::dataflow::budget::{Cost, MAX_REFINEMENT_ROUNDS, MAX_REPLAYS, max_states};
+use trellis_base::path::KeyPath;
+use trellis_engine::program::PointIndex;
 
 /// A state after one step: it waits at the next point, or the step ended it.
 struct Arrival {

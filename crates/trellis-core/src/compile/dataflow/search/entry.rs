@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::{
-    compile::dataflow::domain::{TypeId, TypeTable},
-    program::{PointIndex, Program},
+use crate::compile::dataflow::domain::{TypeId, TypeTable};
+use trellis_base::{
     schema::Schema,
     value::{Key, Mapping, Value},
 };
+use trellis_engine::program::{PointIndex, Program};
 
 /// A point where a context begins, with its keys.
 pub(crate) struct EntryState {

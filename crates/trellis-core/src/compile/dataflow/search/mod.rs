@@ -43,14 +43,14 @@ use super::{
     ir::Ir,
     symbolic::SchemaCache,
 };
-use crate::{
-    compile::cfg::Cfg,
+use crate::compile::cfg::Cfg;
+use trellis_base::{
     path::KeyPath,
-    program::{NodeIndex, PointIndex, Program},
     schema::Schema,
     template::{CalculationOutcome, KindSet},
     value::Key,
 };
+use trellis_engine::program::{NodeIndex, PointIndex, Program};
 
 /// The parts of a search that never change: the program, results of the fixpoint, and the alarm.
 pub(crate) struct SearchInput<'s, 'p> {

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    compile::{
-        UncheckedRead,
-        cfg::Cfg,
-        dataflow::{budget::MAX_REACHING_SETS, index::SiteIndex, ir::Ir},
-    },
+use crate::compile::{
+    UncheckedRead,
+    cfg::Cfg,
+    dataflow::{budget::MAX_REACHING_SETS, index::SiteIndex, ir::Ir},
+};
+use trellis_base::{
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
-    program::PointIndex,
 };
+use trellis_engine::program::PointIndex;
 
 /// Results of all searches besides their findings.
 #[derive(Default)]

@@ -3,17 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::state::SymState;
-use crate::{
-    compile::dataflow::{
-        index::{EdgeIndex, ReplyIndex},
-        symbolic::SymValue,
-    },
-    id::SignalName,
-    program::PointIndex,
-    template::KindSet,
-    value::Key,
-    witness::Witness,
+use crate::compile::dataflow::{
+    index::{EdgeIndex, ReplyIndex},
+    symbolic::SymValue,
 };
+use trellis_base::{id::SignalName, template::KindSet, value::Key, witness::Witness};
+use trellis_engine::program::PointIndex;
 
 /// The result of searching an alarm.
 pub(crate) enum Verdict {

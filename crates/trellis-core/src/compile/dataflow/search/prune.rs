@@ -3,18 +3,16 @@
 //! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
 use super::SearchInput;
-use crate::{
-    compile::dataflow::{
-        Findings,
-        budget::Budget,
-        fixpoint::{
-            Analysis,
-            violation::{Alarm, Violation},
-        },
-        index::to_u32,
+use crate::compile::dataflow::{
+    Findings,
+    budget::Budget,
+    fixpoint::{
+        Analysis,
+        violation::{Alarm, Violation},
     },
-    program::PointIndex,
+    index::to_u32,
 };
+use trellis_engine::program::PointIndex;
 
 impl Findings<'_, '_> {
     /// Returns by point whether the missing path may be absent, or `None` if the path can become absent again, so that this prunes nothing.

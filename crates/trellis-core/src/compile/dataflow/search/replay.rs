@@ -12,27 +12,29 @@ use super::{
     SearchInput,
     path::{HostInput, HostMove, InitialState},
 };
-use crate::{
-    compile::{
-        dataflow::{
-            budget::MAX_REPEATED_INPUTS,
-            domain::external,
-            fixpoint::violation::Violation as Candidate,
-            index::{OpIndex, SiteIndex, to_u32},
-            ir::Instr,
-            symbolic::{Constraints, SymValue},
-        },
-        draft::on_trial,
+use crate::compile::{
+    dataflow::{
+        budget::MAX_REPEATED_INPUTS,
+        domain::external,
+        fixpoint::violation::Violation as Candidate,
+        index::{OpIndex, SiteIndex, to_u32},
+        ir::Instr,
+        symbolic::{Constraints, SymValue},
     },
-    engine::{Answers, Engine, Event, Input, Moment, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
+    draft::on_trial,
+};
+use trellis_base::{
     id::SessionId,
-    program::{Call, Callee, Failure, Write, WriteTarget},
     schema::Schema,
     scope::{RESERVED, Scope},
-    state::{CallKind, EndReason, PendingCall, State, Status},
     template::KindSet,
     value::{Mapping, Value},
     witness::{Violation, Witness},
+};
+use trellis_engine::{
+    engine::{Answers, Engine, Event, Input, Moment, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
+    program::{Call, Callee, Failure, Write, WriteTarget},
+    state::{CallKind, EndReason, PendingCall, State, Status},
 };
 
 /// Outcome of replaying a path.

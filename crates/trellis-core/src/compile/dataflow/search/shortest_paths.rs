@@ -7,13 +7,11 @@
 use std::collections::VecDeque;
 
 use super::{entry::EntryState, path::Hop};
-use crate::{
-    compile::{
-        cfg::Cfg,
-        dataflow::index::{EdgeIndex, ReplyIndex},
-    },
-    program::{Outcome, PointIndex, Program},
+use crate::compile::{
+    cfg::Cfg,
+    dataflow::index::{EdgeIndex, ReplyIndex},
 };
+use trellis_engine::program::{Outcome, PointIndex, Program};
 
 /// The shortest path to each point from any entry state.
 pub(crate) struct ShortestPaths {

@@ -7,17 +7,17 @@ use std::{
     rc::Rc,
 };
 
-use crate::{
-    compile::dataflow::{
-        domain::external,
-        ir::MAX_PATH_SEGMENTS,
-        symbolic::{Constraints, Lookup, SymValue},
-    },
+use crate::compile::dataflow::{
+    domain::external,
+    ir::MAX_PATH_SEGMENTS,
+    symbolic::{Constraints, Lookup, SymValue},
+};
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
     template::{GuardedTest, Shape},
     value::Key,
 };
+use trellis_engine::program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth};
 
 /// A symbolic state of a session.
 #[derive(Clone)]

@@ -12,18 +12,15 @@ use super::{
     path::{ExecResult, Hop, HostInput, HostMove, Successor},
     state::SymState,
 };
-use crate::{
-    compile::dataflow::{
-        budget::{Cost, MAX_PASSED_NODES},
-        fixpoint::violation::Violation,
-        index::{EdgeIndex, ReplyIndex},
-        symbolic::{CanViolate, SymValue},
-    },
-    id::SignalName,
-    path::KeyPath,
-    program::{
-        Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Provenance, Reason, Reply, Role, Target, Write, WriteSource,
-    },
+use crate::compile::dataflow::{
+    budget::{Cost, MAX_PASSED_NODES},
+    fixpoint::violation::Violation,
+    index::{EdgeIndex, ReplyIndex},
+    symbolic::{CanViolate, SymValue},
+};
+use trellis_base::{id::SignalName, path::KeyPath};
+use trellis_engine::program::{
+    Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Provenance, Reason, Reply, Role, Target, Write, WriteSource,
 };
 
 impl SearchRun<'_, '_> {
@@ -94,7 +91,7 @@ impl SearchRun<'_, '_> {
     }
 
     /// Returns the input that leads to a reply, or `None` if no host can cause it at will.
-    fn given(&self, state: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
+    fn given(&self, state: &mut SymState, node: &trellis_engine::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
         state.failure = None;
         let tells = |write: &Write| matches!(write.value, WriteSource::Error);
         if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {

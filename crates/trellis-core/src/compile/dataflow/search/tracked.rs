@@ -10,13 +10,13 @@ use std::{
 };
 
 use super::{SearchInput, state::SymState};
-use crate::{
-    compile::dataflow::{fixpoint::violation::Violation, ir::Instr, symbolic::Fingerprinter},
+use crate::compile::dataflow::{fixpoint::violation::Violation, ir::Instr, symbolic::Fingerprinter};
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{Guard, PredicateSource, WriteTarget},
     template::{GuardedTest, Shape},
     value::{Key, Mapping, Value},
 };
+use trellis_engine::program::{Guard, PredicateSource, WriteTarget};
 
 /// A 128-bit hash of the parts that distinguish states.
 ///

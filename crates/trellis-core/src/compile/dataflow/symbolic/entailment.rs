@@ -5,8 +5,8 @@
 //! **Example.** `{minimum: 18}` entails `{minimum: 0}`; `{pattern: "^a"}` entails only itself.
 
 use super::{Constraints, SymValue, VarOrigin};
-use crate::{
-    compile::dataflow::domain::{TypeId, plain},
+use crate::compile::dataflow::domain::{TypeId, plain};
+use trellis_base::{
     language::InputType,
     schema::Schema,
     value::{Mapping, Value},

@@ -13,10 +13,8 @@ use std::{
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::{
-    program::{Guard, Truth},
-    value::Value,
-};
+use trellis_base::value::Value;
+use trellis_engine::program::{Guard, Truth};
 
 /// Subset of a universe of values.
 #[derive(Clone, Debug)]
@@ -185,10 +183,8 @@ fn number(value: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        path::KeyPath,
-        program::{Operand, Root},
-    };
+    use trellis_base::path::KeyPath;
+    use trellis_engine::program::{Operand, Root};
 
     #[test]
     fn few_and_many_values_are_narrowed_alike() {

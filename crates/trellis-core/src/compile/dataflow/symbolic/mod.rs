@@ -36,14 +36,14 @@ use rpds::Vector;
 use self::finite_set::FiniteSet;
 pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
 use super::domain::{TypeId, TypeTable};
-use crate::{
-    compile::dataflow::index::to_u32,
+use crate::compile::dataflow::index::to_u32;
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{Guard, Listen, Outcome, Truth},
     schema::Schema,
-    syntax::node::InputType,
     value::{Key, Mapping, Value},
 };
+use trellis_engine::program::{Guard, Listen, Outcome, Truth};
+use trellis_syntax::node::InputType;
 
 /// The index of a variable in its [`Constraints`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

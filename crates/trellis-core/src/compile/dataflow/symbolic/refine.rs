@@ -4,7 +4,7 @@
 //! infeasible; `true` only that no contradiction was found.
 
 use super::{cache::ITEMS, *};
-use crate::template::KindSet;
+use trellis_base::template::KindSet;
 
 /// Result of constraining a value to violate a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,11 @@
 //!
 //! **Example.** `{type: integer, minimum: 18}` gives 18 to 27, and 17.
 
-use crate::{
+use trellis_base::{
     schema::Schema,
-    syntax::node::InputType,
     value::{Mapping, Value},
 };
+use trellis_syntax::node::InputType;
 
 /// Returns answers of an input type, the plainest first.
 pub(crate) fn inputs(kind: InputType) -> Vec<Value> {

@@ -7,10 +7,8 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{YamlData, YamlEntry, YamlNode};
-use crate::{
-    span::Span,
-    syntax::scalar::{Plain, Style},
-};
+use crate::syntax::scalar::{Plain, Style};
+use trellis_base::span::Span;
 
 /// The depth to which values may nest here.
 const MAX_FAST_DEPTH: usize = 16;

@@ -18,16 +18,12 @@ use super::{
     keys::{InternedPath, KeyId},
     source::SourceId,
 };
-use crate::{
-    compile::dataflow::{
-        domain::{ElementPathId, GuardId, SchemaId, TypeId, TypeTable, external},
-        index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
-    },
-    language::OnBranchError,
-    program::{Call, Callee, NodeIndex, PointIndex},
-    template::Demand,
-    value::Key,
+use crate::compile::dataflow::{
+    domain::{ElementPathId, GuardId, SchemaId, TypeId, TypeTable, external},
+    index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
 };
+use trellis_base::{language::OnBranchError, template::Demand, value::Key};
+use trellis_engine::program::{Call, Callee, NodeIndex, PointIndex};
 
 /// A range of a point's own marks or steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,15 +4,13 @@
 //!
 //! **Example:** in `total + 1`, a `total` that may be a text or a number is narrowed to a text.
 
-use crate::{
-    compile::dataflow::{
-        budget::Cost,
-        ir::{ReadSite, arithmetic::choices},
-        search::{SearchRun, path::ExecResult, state::SymState},
-        symbolic::Lookup,
-    },
-    template::{Calculation, CalculationOutcome, KindSet},
+use crate::compile::dataflow::{
+    budget::Cost,
+    ir::{ReadSite, arithmetic::choices},
+    search::{SearchRun, path::ExecResult, state::SymState},
+    symbolic::Lookup,
 };
+use trellis_base::template::{Calculation, CalculationOutcome, KindSet};
 
 impl SearchRun<'_, '_> {
     /// Narrows the operands to kinds with which a calculation fails, if that is possible.

@@ -2,19 +2,19 @@
 //!
 //! **Example:** `count + 1` is `3` where `count` is `2`, and some integer where `count` is an input.
 
-use crate::{
-    compile::dataflow::{
-        budget::MAX_TRACKED_INTEGER,
-        domain::TypeId,
-        search::{state::SymState, tracked::key_path},
-        symbolic::{Lookup, SymValue},
-    },
+use crate::compile::dataflow::{
+    budget::MAX_TRACKED_INTEGER,
+    domain::TypeId,
+    search::{state::SymState, tracked::key_path},
+    symbolic::{Lookup, SymValue},
+};
+use trellis_base::{
     context::Context,
-    program::Limits,
     scope::{RESERVED, Scope},
     template::{Expression, RenderLimits, Term},
     value::{Mapping, Value},
 };
+use trellis_engine::program::Limits;
 
 impl SymState {
     /// Evaluates an expression that is not a path.

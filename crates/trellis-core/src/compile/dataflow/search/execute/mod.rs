@@ -18,20 +18,16 @@ use super::{
     state::SymState,
     tracked::key_path,
 };
-use crate::{
-    compile::dataflow::{
-        budget::Cost,
-        domain::{external, having},
-        fixpoint::violation::Violation,
-        index::{OpIndex, SiteIndex},
-        ir::{Instr, ReadSite},
-        symbolic::{CanViolate, Constraints, Lookup},
-    },
-    path::KeyPath,
-    program::{Guard, PointIndex},
-    schema::Schema,
-    value::Value,
+use crate::compile::dataflow::{
+    budget::Cost,
+    domain::{external, having},
+    fixpoint::violation::Violation,
+    index::{OpIndex, SiteIndex},
+    ir::{Instr, ReadSite},
+    symbolic::{CanViolate, Constraints, Lookup},
 };
+use trellis_base::{path::KeyPath, schema::Schema, value::Value};
+use trellis_engine::program::{Guard, PointIndex};
 
 impl SearchRun<'_, '_> {
     pub(crate) fn begin(&mut self, entry_state: &EntryState) -> (SymState, InitialState) {

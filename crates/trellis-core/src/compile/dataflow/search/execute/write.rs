@@ -7,19 +7,19 @@
 use std::{collections::BTreeMap, ops::Range, rc::Rc};
 
 use super::typed;
-use crate::{
-    compile::dataflow::{
-        domain::external,
-        fixpoint::violation::Violation,
-        index::{OpIndex, SiteIndex},
-        search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
-        symbolic::{Lookup, SymValue},
-    },
+use crate::compile::dataflow::{
+    domain::external,
+    fixpoint::violation::Violation,
+    index::{OpIndex, SiteIndex},
+    search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
+    symbolic::{Lookup, SymValue},
+};
+use trellis_base::{
     path::{KeyPath, Segment},
-    program::{Callee, Guard, Operand, PointIndex, Root, Write, WriteSource, WriteTarget},
     template::Shape,
     value::{Key, Value},
 };
+use trellis_engine::program::{Callee, Guard, Operand, PointIndex, Root, Write, WriteSource, WriteTarget};
 
 impl SearchRun<'_, '_> {
     pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: OpIndex, write: &Write, reads: Range<u32>) -> ExecResult {
