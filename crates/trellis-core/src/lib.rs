@@ -19,45 +19,20 @@
 //! case is a compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and
 //! may change with every minor version.
 
-pub mod builtin;
-pub mod compile;
-pub mod context;
-pub mod context_types;
-pub mod diagnostic;
-pub mod draw;
-pub mod engine;
-pub mod id;
-mod index;
-mod input;
 #[cfg(feature = "schemars")]
-pub mod json_schema;
-pub mod language;
+pub use trellis_base::json_schema;
+pub use trellis_base::{Code, Context, Diagnostic, Dialect, Mapping, NodeId, SessionId, SignalName, Value};
+pub use trellis_base::{context, diagnostic, id, language, path, schema, scope, span, template, value, witness};
+pub use trellis_compiler::{self as compile, Compiled, compile, context_types, transcript};
+pub use trellis_draw as draw;
 #[cfg(feature = "miette")]
-pub mod miette;
-pub mod path;
-pub mod program;
-pub mod query;
-pub mod schema;
-pub mod scope;
-pub mod span;
-pub mod state;
-pub mod syntax;
-pub mod template;
-pub mod transcript;
-pub mod tree;
-pub mod value;
-pub mod witness;
-
-pub use compile::{Compiled, compile};
-pub use context::Context;
-pub use diagnostic::{Code, Diagnostic};
-pub use engine::{Engine, Event, Input, NavigateError, Next, Predicates, Start, ToolError, ToolOutcome, ToolResult};
-pub use id::{NodeId, SessionId, SignalName};
-pub use program::Program;
-pub use state::State;
-pub use syntax::document::{Document, Source};
-pub use template::Dialect;
-pub use value::{Mapping, Value};
+pub use trellis_draw::miette;
+pub use trellis_engine::{
+    Engine, Event, Input, NavigateError, Next, Predicates, Program, Start, State, ToolError, ToolOutcome, ToolResult, engine, program,
+    state, tree,
+};
+pub use trellis_ide as query;
+pub use trellis_syntax::{self as syntax, Document, Source, builtin};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

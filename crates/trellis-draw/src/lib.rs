@@ -10,10 +10,15 @@ mod json;
 mod label;
 pub mod layout;
 mod mermaid;
+#[cfg(feature = "miette")]
+pub mod miette;
 mod path;
 mod svg;
 mod text;
 mod work;
+
+#[allow(unused_imports)]
+use crate as draw;
 
 use std::collections::{BTreeMap, BTreeSet};
 

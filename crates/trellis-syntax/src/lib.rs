@@ -2,6 +2,9 @@
 //!
 //! **Invariant:** parsing never fails and never reads another file.
 
+#[allow(unused_imports)]
+use crate as syntax;
+
 mod allow;
 mod decode;
 mod lexer;
@@ -17,6 +20,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+pub mod builtin;
 pub mod condition;
 pub mod cursor;
 pub mod document;
@@ -28,3 +32,5 @@ mod misspellings;
 pub mod node;
 pub mod project;
 pub mod vocabulary;
+
+pub use document::{Document, Source};

@@ -22,6 +22,9 @@ mod rename_tool;
 mod same;
 mod spelling;
 
+#[allow(unused_imports)]
+use crate as query;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,

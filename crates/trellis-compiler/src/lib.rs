@@ -29,6 +29,12 @@ mod tools;
 mod unchecked;
 mod verify;
 
+pub mod context_types;
+pub mod transcript;
+
+#[allow(unused_imports)]
+use crate as compile;
+
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;
