@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compile::{Compiler, PointTypes};
+use crate::{Compiler, PointTypes};
 use trellis_base::{
     id::NodeId,
     value::{Key, Value},

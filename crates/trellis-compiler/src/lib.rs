@@ -32,9 +32,6 @@ mod verify;
 pub mod context_types;
 pub mod transcript;
 
-#[allow(unused_imports)]
-use crate as compile;
-
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;

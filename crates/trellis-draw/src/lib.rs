@@ -17,9 +17,6 @@ mod svg;
 mod text;
 mod work;
 
-#[allow(unused_imports)]
-use crate as draw;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::layout::{Layout, LayoutSettings};

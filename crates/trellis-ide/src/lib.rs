@@ -22,9 +22,6 @@ mod rename_tool;
 mod same;
 mod spelling;
 
-#[allow(unused_imports)]
-use crate as query;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,

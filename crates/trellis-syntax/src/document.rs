@@ -39,7 +39,8 @@ impl Source {
 /// One parsed file: the author's content, and every mistake in it.
 ///
 /// ```
-/// use trellis_core::{Code, Dialect, Document, Source};
+/// use trellis_base::{Code, Dialect};
+/// use trellis_syntax::{Document, Source};
 ///
 /// let document = Document::parse(&Source::text("start.md", "---\ninptu_type: text\nto: end\n---\nYour name?\n"), Dialect::default());
 /// assert_eq!(document.diagnostics[0].code, Code::UnknownKey);

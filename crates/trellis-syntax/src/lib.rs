@@ -2,9 +2,6 @@
 //!
 //! **Invariant:** parsing never fails and never reads another file.
 
-#[allow(unused_imports)]
-use crate as syntax;
-
 mod allow;
 mod decode;
 mod lexer;

@@ -26,7 +26,8 @@ impl Document {
     /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names. Mistakes are diagnostics of the document.
     ///
     /// ```
-    /// use trellis_core::{Code, Dialect, Document, Source};
+    /// use trellis_base::{Code, Dialect};
+    /// use trellis_syntax::{Document, Source};
     ///
     /// let document = Document::parse(&Source::text("start.md", "---\nto: [end\n---\n"), Dialect::default());
     /// assert_eq!(document.diagnostics[0].code, Code::YamlSyntax);
@@ -41,7 +42,8 @@ impl HostConfig {
     /// keys and values is the host's matter.
     ///
     /// ```
-    /// use trellis_core::{Value, syntax::project::HostConfig};
+    /// use trellis_base::Value;
+    /// use trellis_syntax::project::HostConfig;
     ///
     /// let (config, found) = HostConfig::parse("host.yaml", "locale: en\nlimits: { runs: 16 }\n");
     /// assert!(found.is_empty());

@@ -43,7 +43,7 @@ use crate::{
 /// A compiled schema. Cheap to clone.
 ///
 /// ```
-/// use trellis_core::{schema::Schema, value::Value};
+/// use trellis_base::{schema::Schema, value::Value};
 /// let schema = Schema::new(&Value::from_json(r#"{"enum": ["S", "M"]}"#)?)?;
 /// assert!(schema.fits(&Value::text("M")) && !schema.breaches(&Value::text("XL")).is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,7 +6,7 @@ impl Value {
     /// The integer, if it is one and fits.
     ///
     /// ```
-    /// use trellis_core::Value;
+    /// use trellis_base::Value;
     ///
     /// assert_eq!(Value::from(-7).as_i64(), Some(-7));
     /// assert_eq!(Value::from(u64::MAX).as_i64(), None);
@@ -53,12 +53,12 @@ impl Value {
     /// value itself.
     ///
     /// ```
-    /// use trellis_core::Value;
+    /// use trellis_base::Value;
     ///
     /// let order = Value::from_json(r#"{"items": [{"id": 7}]}"#)?;
     /// assert_eq!(order.at("items.0.id").and_then(Value::as_i64), Some(7));
     /// assert_eq!(order.at("items.1.id"), None);
-    /// # Ok::<(), trellis_core::value::JsonError>(())
+    /// # Ok::<(), trellis_base::value::JsonError>(())
     /// ```
     pub fn at(&self, path: &str) -> Option<&Value> {
         if path.is_empty() {

@@ -20,7 +20,7 @@ use super::{ConvertError, Key, Value, key::KeyDeserializer};
 /// The value does not fit the type. The error names the place.
 ///
 /// ```
-/// use trellis_core::{Value, value::from_value};
+/// use trellis_base::{Value, value::from_value};
 ///
 /// #[derive(Debug, PartialEq, serde::Deserialize)]
 /// struct Order<'v> {
@@ -33,7 +33,7 @@ use super::{ConvertError, Key, Value, key::KeyDeserializer};
 ///
 /// let error = from_value::<Vec<Order>>(&Value::from([Value::map([("id", "seven")])])).unwrap_err();
 /// assert_eq!(error.to_string(), "at `0.id`: invalid type: string \"seven\", expected u64");
-/// # Ok::<(), trellis_core::value::ConvertError>(())
+/// # Ok::<(), trellis_base::value::ConvertError>(())
 /// ```
 pub fn from_value<'v, T: Deserialize<'v>>(value: &'v Value) -> Result<T, ConvertError> {
     T::deserialize(value)

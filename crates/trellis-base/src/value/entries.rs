@@ -6,7 +6,7 @@ impl Mapping {
     /// Removes `key` and returns its value, in time linear in the mapping's width.
     ///
     /// ```
-    /// use trellis_core::{Mapping, Value};
+    /// use trellis_base::{Mapping, Value};
     ///
     /// let mut order: Mapping = [("item", "tea"), ("note", "no sugar")].into_iter().collect();
     /// assert_eq!(order.remove("note"), Some(Value::from("no sugar")));

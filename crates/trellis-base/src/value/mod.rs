@@ -47,7 +47,7 @@ pub enum Segment {
 /// A JSON value.
 ///
 /// ```
-/// use trellis_core::Value;
+/// use trellis_base::Value;
 ///
 /// let order = Value::map([("id", Value::from(7)), ("items", Value::from(["tea", "milk"]))]);
 /// assert_eq!(order.at("items.1").and_then(Value::as_str), Some("milk"));

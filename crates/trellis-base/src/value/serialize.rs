@@ -25,7 +25,7 @@ use super::{ConvertError, DEPTH, Key, Segment, Value, key::KeySerializer};
 /// more than [`DEPTH`] levels deep. The error names the place.
 ///
 /// ```
-/// use trellis_core::value::to_value;
+/// use trellis_base::value::to_value;
 ///
 /// #[derive(serde::Serialize)]
 /// struct Order {
@@ -36,7 +36,7 @@ use super::{ConvertError, DEPTH, Key, Segment, Value, key::KeySerializer};
 /// let value = to_value(&Order { id: 7, items: vec!["tea"] })?;
 /// assert_eq!(value.to_json(), r#"{"id":7,"items":["tea"]}"#);
 /// assert_eq!(to_value(&[1.5, f64::NAN]).unwrap_err().to_string(), "at `1`: a number must be finite, not NaN");
-/// # Ok::<(), trellis_core::value::ConvertError>(())
+/// # Ok::<(), trellis_base::value::ConvertError>(())
 /// ```
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ConvertError> {
     value.serialize(Serializer { left: DEPTH })

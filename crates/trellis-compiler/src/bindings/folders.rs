@@ -1,6 +1,6 @@
 //! Folders that builtins read: files there are texts or skills, and nodes too unless a name on the way begins with `_` (language 1.2, 9.8).
 
-use crate::compile::graphs::GraphSyntax;
+use crate::graphs::GraphSyntax;
 use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     span::Span,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::completed;
-use crate::compile::{graphs::GraphSyntax, schemas::Schemas};
+use crate::{graphs::GraphSyntax, schemas::Schemas};
 use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
     index::to_u32,

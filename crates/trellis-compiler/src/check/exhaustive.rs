@@ -1,6 +1,6 @@
 //! `non-exhaustive`: every input and every successful result has an edge (language 8.4).
 
-use crate::compile::guards::{
+use crate::guards::{
     cases::closed,
     gaps::{Gaps, gaps, is_own, open, report},
 };

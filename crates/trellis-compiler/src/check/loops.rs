@@ -2,7 +2,7 @@
 
 use petgraph::algo::kosaraju_scc;
 
-use crate::compile::{
+use crate::{
     cfg::{self, Cfg, stops},
     source_lookup::place,
 };

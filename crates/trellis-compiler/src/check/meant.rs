@@ -5,7 +5,7 @@
 
 use petgraph::visit::Dfs;
 
-use crate::compile::{
+use crate::{
     cfg::Cfg,
     names::{at_path, mentions},
     severity::Severities,

@@ -1,6 +1,6 @@
 //! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
-use crate::compile::{
+use crate::{
     guards::{
         cases::{CaseValues, closed_of_any, input_path, subject},
         impossible::{Comparison, OTHERWISE, Possible, report, report_one},

@@ -2,7 +2,7 @@
 
 use petgraph::visit::{Dfs, Walker};
 
-use crate::compile::{cfg::Cfg, source_lookup::place};
+use crate::{cfg::Cfg, source_lookup::place};
 use trellis_base::diagnostic::{Code, Diagnostic};
 use trellis_engine::program::{Node, Program};
 

@@ -4,7 +4,7 @@
 
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
-use crate::compile::{cfg::digraph::Adjacency, source_lookup::syntax_of};
+use crate::{cfg::digraph::Adjacency, source_lookup::syntax_of};
 use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     index::to_u32,

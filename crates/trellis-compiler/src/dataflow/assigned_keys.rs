@@ -2,7 +2,7 @@
 //!
 //! A read of a key that nothing assigns is a misspelt name on every path, so it needs no witness.
 
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::TypeId,
         ir::{ReadKind, ReadSite},

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::cases::{Case, CaseValues, input_path, of_operand, subject, uncovered};
-use crate::compile::source_lookup::{place as first_line, syntax_of};
+use crate::source_lookup::{place as first_line, syntax_of};
 use trellis_base::{
     diagnostic::{Code, Diagnostic},
     path::Segment,

@@ -46,7 +46,9 @@ const EDITED: usize = 64;
 /// ```
 /// use std::sync::Arc;
 ///
-/// use trellis_core::{Dialect, Document, Source, compile::Compiler};
+/// use trellis_base::Dialect;
+/// use trellis_compiler::Compiler;
+/// use trellis_syntax::{Document, Source};
 ///
 /// let parse = |path: &str, text: &str| Arc::new(Document::parse(&Source::text(path, text), Dialect::default()));
 /// let mut documents = [parse("end.md", "---\n---\nThe end.\n"), parse("start.md", "---\nto: nd\n---\n")];

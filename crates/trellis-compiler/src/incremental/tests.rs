@@ -33,7 +33,7 @@ impl Edited {
     /// Compiles, and compares the result with a full compilation. Returns the number of points that were executed, and the findings.
     fn compile(&mut self) -> (usize, Vec<String>) {
         let documents: Vec<_> = self.documents.values().cloned().collect();
-        let (warm, cold) = (self.compiler.compile(&documents), crate::compile::compile(&documents));
+        let (warm, cold) = (self.compiler.compile(&documents), crate::compile(&documents));
         assert_eq!(warm.diagnostics, cold.diagnostics);
         assert_eq!(warm.unchecked, cold.unchecked);
         let looked = self.compiler.last.as_ref().map_or(0, |last| last.own.looked());

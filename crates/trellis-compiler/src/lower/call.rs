@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Here, Lowering, OwnTools, edges::of_branches, listen::local_texts};
-use crate::compile::{
+use crate::{
     check::args::{self, Demands},
     inputs::closed,
     names::{Candidate, Resolved},

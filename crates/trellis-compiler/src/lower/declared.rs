@@ -1,7 +1,7 @@
 //! Literals against the types that `context:` declares for a graph's keys: only literals, not values that flow.
 
 use super::{Here, Lowering};
-use crate::compile::{
+use crate::{
     dataflow::{item_of, key_of},
     outline::outline,
 };

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Here, Lowering, known_paths::KnownPaths};
-use crate::compile::names::places_of;
+use crate::names::places_of;
 use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, Severity, near},
     path::{KeyPath, Segment},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Here, Lowering, call::Around, edges::update};
-use crate::compile::names::Candidate;
+use crate::names::Candidate;
 use trellis_base::diagnostic::{Code, Diagnostic};
 use trellis_engine::program::{Call, Entry, Localised, Node, NodeIndex, Outcome, Part, PointIndex, Role, Write, WriteSource, WriteTarget};
 use trellis_syntax::{

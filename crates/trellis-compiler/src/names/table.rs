@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{RESERVED_TARGETS, join};
-use crate::compile::split::GraphSplit;
+use crate::split::GraphSplit;
 use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{MAX_LIBRARY_DEPTH, Tools, folder};
-use crate::compile::{document_index::references, schemas::Schemas};
+use crate::{document_index::references, schemas::Schemas};
 use trellis_base::{
     diagnostic::{Code, Diagnostic, near},
     span::Spanned,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use rustc_hash::FxHashMap;
 
 use super::LayoutSettings;
-use crate::draw::{Drawing, DrawnKind, DrawnNode, Path, label, path::marks};
+use crate::{Drawing, DrawnKind, DrawnNode, Path, label, path::marks};
 
 /// The most characters of a label.
 const LABEL: usize = 34;

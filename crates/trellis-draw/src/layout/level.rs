@@ -13,7 +13,7 @@ use super::{
     layer::{self, LayerEdge},
     parts::{ClusterEdge, EdgeEnd, Extent, Port},
 };
-use crate::draw::Drawing;
+use crate::Drawing;
 
 /// Space for the name of a box, above its content.
 const HEADER: i64 = 30;

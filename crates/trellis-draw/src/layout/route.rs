@@ -6,7 +6,7 @@ use super::{
     level::{Level, Levels, Padding},
     parts::{ClusterEdge, EdgeEnd, Extent, Vertex},
 };
-use crate::draw::Drawing;
+use crate::Drawing;
 
 /// The distance by which a line that leads back to its own item reaches beyond it.
 const LOOP_REACH: i64 = 18;

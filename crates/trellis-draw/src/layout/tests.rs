@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use super::*;
-use crate::draw::{Format, draw, picture};
+use crate::{Format, draw, picture};
 use trellis_base::template::Dialect;
 use trellis_compiler::compile;
 use trellis_engine::program::Program;

@@ -25,7 +25,10 @@ const MAX_EXCERPT_LINES: usize = 12;
 /// The texts that findings point into.
 ///
 /// ```
-/// use trellis_core::{Dialect, Document, Source, compile, miette::Sources};
+/// use trellis_base::Dialect;
+/// use trellis_compiler::compile;
+/// use trellis_draw::miette::Sources;
+/// use trellis_syntax::{Document, Source};
 ///
 /// let documents = [Document::parse(&Source::text("start.md", "---\nto: nowhere\n---\n"), Dialect::default()).into()];
 /// let sources = Sources::new(&documents);

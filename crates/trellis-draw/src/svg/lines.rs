@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::draw::layout::Direction;
+use crate::layout::Direction;
 
 type LinePoint = (i64, i64);
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{cut, escaped};
-use crate::draw::{
+use crate::{
     Drawing, DrawnKind, DrawnNode, Path,
     layout::{Area, Layout, PlacedModule},
     path::marks,

@@ -53,31 +53,7 @@ pub use trellis_base::input::{Answers, Input, Moment, Start, ToolError, ToolErro
 
 /// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
 ///
-/// A host renders the state, carries out the action of the view, and navigates with its result:
-///
-/// ```
-/// # use trellis_core::{Dialect, Document, Source};
-/// # let start = "---\ninput_type: text\nsave_to: name\nto: hello\n---\nWhat is your name?\n";
-/// # let files = [("start.md", start), ("hello.md", "---\n---\nHello {{ name }}.\n")];
-/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
-/// use trellis_core::{Engine, Input, Next, Predicates, Start, compile};
-///
-/// let program = compile(&documents).program.ok_or("the graph has mistakes")?;
-/// let engine = Engine::new(program, Predicates::new())?;
-/// let mut state = engine.start(Start::default())?.state;
-/// loop {
-///     let view = engine.render(&state)?;
-///     let input = match view.next {
-///         Next::Pass => Input::Pass,
-///         Next::Ask(_) => Input::Text("Ana".into()),
-///         Next::Call(_) | Next::Parts { .. } => unreachable!("this graph calls nothing"),
-///         Next::End(_) => break,
-///     };
-///     state = engine.navigate(&state, input)?.state;
-/// }
-/// assert_eq!(engine.render(&state)?.content.as_deref(), Some("Hello Ana.\n"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A host renders the state, carries out the action of the view, and navigates with its result, until [`Next::End`].
 #[derive(Clone)]
 pub struct Engine {
     program: Arc<Program>,

@@ -16,27 +16,6 @@ pub struct MissingPredicate {
 type HostAnswer = dyn Fn(&Context) -> bool + Send + Sync;
 
 /// The host's answers to named predicates (language 6.2).
-///
-/// ```
-/// # use trellis_core::{Dialect, Document, Source};
-/// use trellis_core::{Engine, Input, Predicates, Start, Value, compile};
-///
-/// let files = [
-///     ("trellis.yaml", "predicates: [is_open]\n"),
-///     ("start.md", "---\ntransitions: [{ condition: is_open, to: in }, { to: out }]\n---\n"),
-///     ("in.md", "---\n---\nCome in.\n"),
-///     ("out.md", "---\n---\nWe are closed.\n"),
-/// ];
-/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
-/// let program = compile(&documents).program.ok_or("the graph has mistakes")?;
-/// let is_open = |context: &trellis_core::Context| context.get("hour").is_some_and(|hour| matches!(hour, Value::Int(9..17)));
-/// let engine = Engine::new(program, Predicates::new().with("is_open", is_open))?;
-///
-/// let start = Start { context: [("hour", Value::Int(10))].into_iter().collect(), ..Start::default() };
-/// let state = engine.start(start)?.state;
-/// assert_eq!(engine.navigate(&state, Input::Pass)?.state.current_node_id.as_str(), "in");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Default)]
 pub struct Predicates {
     pub(super) known: Arc<BTreeMap<Arc<str>, Option<Arc<HostAnswer>>>>,

@@ -1,7 +1,7 @@
 //! Renames of the values of options.
 
 use super::{changed, document, index};
-use crate::query::{Occurrence, OccurrenceKind, Symbol};
+use crate::{Occurrence, OccurrenceKind, Symbol};
 use trellis_base::value::Value;
 
 #[test]

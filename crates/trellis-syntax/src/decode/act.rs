@@ -7,7 +7,7 @@ use super::{
     form::{Inside, SeenKeys},
     node::entry_of,
 };
-use crate::syntax::{
+use crate::{
     node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
     scalar::Plain,
     text::shown,

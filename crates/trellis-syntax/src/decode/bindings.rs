@@ -6,7 +6,7 @@ use super::{
     form::Inside,
     tools::{CONTRACT, empty},
 };
-use crate::syntax::{
+use crate::{
     node::ToolSyntax,
     project::{BindingSyntax, HostConfig, ProjectSyntax},
     tree::{YamlData, YamlEntry, YamlNode},

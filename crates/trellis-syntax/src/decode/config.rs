@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     project::HostConfig,
     text::shown,
     tree::{YamlData, YamlEntry, YamlNode},

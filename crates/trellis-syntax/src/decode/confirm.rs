@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     node::{ApproveSyntax, CallSyntax},
     removal::removal,
     scalar::Plain,

@@ -1,7 +1,7 @@
 //! The targets of a node: targets, transitions, recovery, ends.
 
 use super::{Decoder, Form};
-use crate::syntax::{
+use crate::{
     node::{DefaultsSyntax, EndSyntax, NodeSyntax, RareList, TargetSyntax, TransitionSyntax},
     text::shown,
     tree::{YamlData, YamlEntry, YamlNode},

@@ -3,7 +3,7 @@
 //! Uses of these tables: decoding, the order in which the formatter puts keys, and the JSON Schemas for editors.
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     removal::removal,
     text::shown,
     tree::{YamlData, YamlEntry},

@@ -3,11 +3,9 @@
 use super::{Decoder, form::SeenKeys};
 use crate::{
     builtin::{BUILTINS, BuiltinTool},
-    syntax::{
-        project::HostConfig,
-        text::shown,
-        tree::{YamlData, YamlEntry},
-    },
+    project::HostConfig,
+    text::shown,
+    tree::{YamlData, YamlEntry},
 };
 use trellis_base::{diagnostic::Code, span::Span};
 

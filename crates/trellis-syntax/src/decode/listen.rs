@@ -1,7 +1,7 @@
 //! The inputs of a node: `input_type`, `options`, `wait` and their like.
 
 use super::{Decoder, Form};
-use crate::syntax::{
+use crate::{
     duration,
     node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
     scalar::Plain,

@@ -11,7 +11,7 @@ use super::{
     say::{MESSAGE, SPEECH},
     tools::TOOL,
 };
-use crate::syntax::{
+use crate::{
     node::{NodeKind, NodeSyntax},
     text::shown,
     tree::{YamlData, YamlEntry, YamlNode},

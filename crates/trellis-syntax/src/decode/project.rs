@@ -8,7 +8,7 @@ use super::{
     node::NODE,
     schema_keys::schema_keys,
 };
-use crate::syntax::{
+use crate::{
     node::NodeSyntax,
     project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
     text::shown,

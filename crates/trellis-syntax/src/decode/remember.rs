@@ -1,7 +1,7 @@
 //! The memory and the needs of a node: `save_to`, `set`, `append`, contexts, `assert`.
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     node::{AssignSyntax, NodeSyntax},
     tree::{YamlEntry, YamlNode},
 };

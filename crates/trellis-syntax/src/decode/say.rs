@@ -1,7 +1,7 @@
 //! The texts of a node: `content` and `messages`.
 
 use super::{Decoder, Form, Inside};
-use crate::syntax::{
+use crate::{
     node::{LocalText, MessageSyntax, NodeSyntax, SpeechPartSyntax, SpeechSyntax},
     text::shown,
     tree::{YamlData, YamlEntry, YamlNode},

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     condition::Condition,
     duration,
     scalar::{Plain, Style},

@@ -3,7 +3,7 @@
 //! **Example.** `{ properties: { tags: { items: { minLength: 2 } } } }` names `tags`, which has to be there, and says `items` of it and `minLength` of
 //! its items.
 
-use crate::syntax::{
+use crate::{
     project::SchemaKeySyntax,
     scalar::Plain,
     tree::{YamlData, YamlEntry, YamlNode},

@@ -5,7 +5,7 @@ use super::{
     act::{EFFECTS, RETRY},
     form::Inside,
 };
-use crate::syntax::{
+use crate::{
     node::{ToolRef, ToolSyntax},
     tree::{YamlData, YamlEntry, YamlNode},
 };

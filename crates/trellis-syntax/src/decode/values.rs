@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::Decoder;
-use crate::syntax::{
+use crate::{
     scalar::{Plain, Style},
     text::shown,
     tree::{YamlData, YamlNode},

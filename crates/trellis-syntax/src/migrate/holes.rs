@@ -1,6 +1,6 @@
 //! Every text of a file that may be a template, with its place.
 
-use crate::syntax::{
+use crate::{
     document::{Content, Document},
     node::{AssignSyntax, CallSyntax, CalleeSyntax, DefaultsSyntax, LocalText, NodeSyntax, SpeechSyntax},
 };

@@ -1,7 +1,7 @@
 //! Files before and after: what changes, what stays, and what is left with its reason.
 
 use super::*;
-use crate::syntax::document::Source;
+use crate::document::Source;
 use trellis_base::{
     template::Dialect,
     value::{Mapping, Value},

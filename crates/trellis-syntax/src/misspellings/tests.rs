@@ -1,7 +1,7 @@
 //! Each slip: its message at its place, and whether its fix mends it.
 
 use super::*;
-use crate::syntax::tree;
+use crate::tree;
 
 /// The one diagnostic of a broken document, as `place: message`, and the text after its fix.
 fn broken(text: &str) -> (String, Option<String>) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AssignSyntax, TargetSyntax};
-use crate::syntax::condition::Condition;
+use crate::condition::Condition;
 use trellis_base::{
     path::KeyPath,
     span::{Span, Spanned},

@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
 use super::{LastToken, MAX_YAML_DEPTH, Malformed, YamlData, YamlEntry, YamlNode};
-use crate::syntax::{
+use crate::{
     misspellings,
     removal::removal,
     scalar::{Plain, Style},

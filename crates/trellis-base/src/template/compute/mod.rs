@@ -37,7 +37,7 @@ use crate::{
 /// A `compute` file that was checked. Cheap to clone.
 ///
 /// ```
-/// use trellis_core::{Mapping, Value, template::{Compute, DEFAULT_FUEL, RenderLimits}};
+/// use trellis_base::{Mapping, Value, template::{Compute, DEFAULT_FUEL, RenderLimits}};
 ///
 /// let file = Compute::parse("lib/total.jinja", r#"{% set result = {"sum": items | sum, "count": items | length} %}"#).unwrap();
 /// let limits = RenderLimits { output: 1 << 20, fuel: DEFAULT_FUEL };

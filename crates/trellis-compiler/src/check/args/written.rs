@@ -1,6 +1,6 @@
 //! The arguments of a call as they are written: the known parts of their value, the holes, and the span of each part.
 
-use crate::compile::outline::outline;
+use crate::outline::outline;
 use trellis_base::{
     path::Segment,
     schema::{Hole, below},

@@ -3,7 +3,7 @@
 //! A finding needs no witness: the undo is interpolated at every success of its branch, and `returns` determines the parts that such a
 //! success may lack.
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::{TypeId, external},
     fixpoint::Analysis,
     ir::{is_of_branch, part_of_result},

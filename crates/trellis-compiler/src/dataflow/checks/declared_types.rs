@@ -5,7 +5,7 @@
 //! key which no write of the program adds.
 
 use super::written_part::{ApartPart, WrittenPart, span_at};
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::{Misfit, TypeId, TypeTable, item_of, key_of},
         fixpoint::Analysis,

@@ -5,7 +5,7 @@
 //! left out.
 
 use super::written_part::{ApartPart, WrittenPart, span_at};
-use crate::compile::{
+use crate::{
     cfg::Cfg,
     dataflow::{
         domain::{Misfit, TypeId, TypeTable, external},

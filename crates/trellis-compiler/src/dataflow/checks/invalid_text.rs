@@ -2,7 +2,7 @@
 //!
 //! No session fails by it, so there is no violation to search a path to. That the key is absent on every path is a result of the fixpoint.
 
-use crate::compile::dataflow::fixpoint::Analysis;
+use crate::dataflow::fixpoint::Analysis;
 use trellis_base::diagnostic::{Code, Diagnostic, Near, near};
 use trellis_engine::program::{Part, PointIndex, Role};
 

@@ -1,7 +1,7 @@
 //! Conditions in the content of nodes that never hold, by the types at the node.
 
 use super::never_true::is_switch;
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::{SubPathId, TypeId},
         fixpoint::Analysis,

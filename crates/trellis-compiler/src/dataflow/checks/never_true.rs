@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::{Kinds, Type},
         fixpoint::Analysis,

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::{
+use crate::{
     cfg::Cfg,
     dataflow::ir::{Instr, PointIr, each_followed, edge_span},
 };

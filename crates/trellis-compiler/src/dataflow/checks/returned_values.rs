@@ -1,7 +1,7 @@
 //! Check of the outputs of a called graph against `returns` of the call (language 5.3, 5.4): if an end and `returns` have no value in
 //! common, the call fails there.
 
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::{Misfit, TypeId, TypeTable, external},
         fixpoint::Analysis,

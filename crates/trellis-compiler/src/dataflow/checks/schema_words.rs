@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::{TypeId, item_of, key_of},
     fixpoint::Analysis,
     ir::{assert_span, edge_span},

@@ -2,7 +2,7 @@
 //!
 //! **Example.** `{ id: "{{ w }}" }` has the part `id`, whose type is that of `w`.
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::{Misfit, TypeId, TypeTable, item_of, key_of},
     fixpoint::{WrittenParts, WrittenType},
 };

@@ -2,7 +2,7 @@
 //!
 //! Each part of the union is written separately and the results are joined. A part that is no mapping contributes nothing, because the
 //! engine ends a session there. The recursion follows the segments of the path, which are at most
-//! [`FOLLOWED`](crate::compile::dataflow::ir::FOLLOWED).
+//! [`FOLLOWED`](crate::dataflow::ir::FOLLOWED).
 //!
 //! **Example.** `a.b := 1` where `a` is absent or the text `"x"`: the result is the mapping `{b: 1}`; the text is dropped, and the alarm
 //! that it raises is separate (`may_block`).

@@ -3,7 +3,7 @@
 //! A type represents the set of the values that it contains, where `None` is an absent value. Types are compared by those sets, over samples.
 
 use super::{Fields, Kinds, SubPathId, Type, TypeId, TypeTable};
-use crate::compile::dataflow::slot::Slot;
+use crate::dataflow::slot::Slot;
 use trellis_base::{
     path::KeyPath,
     value::{Key, Value},

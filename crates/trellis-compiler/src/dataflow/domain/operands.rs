@@ -12,7 +12,7 @@ use super::{
     TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 use trellis_base::{path::Segment, template::ElementStep, value::Value};
 use trellis_engine::program::Guard;
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
-use crate::compile::dataflow::slot::Slot;
+use crate::dataflow::slot::Slot;
 use trellis_base::value::Value;
 
 /// Type packed for one key. The same word means another type at another key.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 use trellis_base::schema::Schema;
 
 /// Index of an interned schema.

@@ -237,7 +237,7 @@ fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::dataflow::{domain::TypeId, slot::room};
+    use crate::dataflow::{domain::TypeId, slot::room};
     use trellis_base::value::Value;
 
     #[test]

@@ -23,7 +23,7 @@ use super::{
     domain::{PackedType, Type, TypeId, TypeTable},
     slot::{MIN_PAGE_SLOTS, OWN, Slot, width},
 };
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 
 /// Greatest length of the overlay; a longer one is flushed to the pages.
 const MAX_OVERLAY_CHANGES: usize = 64;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{violation::Alarm, *};
-use crate::compile::dataflow::{
+use crate::dataflow::{
     index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
     ir::{Ir, edges_of},
 };

@@ -7,7 +7,7 @@
 //! **Example.** Edges `x == 1 → a`, `→ b` with `x: {1, 2}`: `a` gets `x: {1}`, `b` gets `x: {2}`.
 
 use super::*;
-use crate::compile::{
+use crate::{
     cfg,
     dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
 };

@@ -14,7 +14,7 @@
 //! refines it, and its component is solved again.
 
 use super::{worklist::differences, *};
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Continues from an earlier analysis. `fresh` are the nodes that were edited. `None` if a new analysis is needed: the tables have
@@ -55,7 +55,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let program = self.program;
         let (mut edited, mut turned) = (Vec::new(), Vec::new());
         let mut reader = Interner {
-            point_ir: crate::compile::dataflow::ir::PointIr::new(program),
+            point_ir: crate::dataflow::ir::PointIr::new(program),
             types: &mut self.types,
             tables: &mut self.tables,
             undone: None,

@@ -64,7 +64,7 @@ use super::{
     },
     slot::{INPUT, RESULT, Slot},
 };
-use crate::compile::{
+use crate::{
     Unknown,
     cfg::{
         Cfg,

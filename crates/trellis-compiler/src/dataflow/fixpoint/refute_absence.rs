@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::*;
-use crate::compile::dataflow::budget::{Budget, Cost, MAX_ASKING_POINTS, MAX_CORRELATED_KEYS, MAX_POINTS_BEFORE_GOAL};
+use crate::dataflow::budget::{Budget, Cost, MAX_ASKING_POINTS, MAX_CORRELATED_KEYS, MAX_POINTS_BEFORE_GOAL};
 
 /// Result of one run: the type of the tracked key on entering each point; `None` if the point is unreachable under the assumption.
 type Left = (Slot, Vec<Option<TypeId>>);

@@ -1,7 +1,7 @@
 //! Types of every key at every point, detached from the program, for queries after the check.
 
 use super::Analysis;
-use crate::compile::{
+use crate::{
     cfg::Cfg,
     dataflow::{
         domain::{Type, TypeTable},

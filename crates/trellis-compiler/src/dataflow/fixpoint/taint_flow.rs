@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external};
+use crate::{UncheckedRead, cfg::Cfg, dataflow::domain::external};
 use trellis_base::{scope::RESERVED, template::Shape, value::Key};
 use trellis_engine::program::{Callee, PointIndex, Program, Reply, Write, WriteSource, WriteTarget};
 

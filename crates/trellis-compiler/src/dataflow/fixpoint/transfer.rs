@@ -10,7 +10,7 @@
 //! **Example.** `Read(name)` with `name: {absent, text}` raises `Missing` and leaves `name: text`.
 
 use super::*;
-use crate::compile::dataflow::index::{OpIndex, SiteIndex};
+use crate::dataflow::index::{OpIndex, SiteIndex};
 use trellis_base::template::KindSet;
 
 /// The sorts whose items a filter may fail on.

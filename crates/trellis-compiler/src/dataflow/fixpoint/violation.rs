@@ -1,6 +1,6 @@
 //! Violations of data rules, and alarms: violations that the fixpoint could not rule out.
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::TypeId,
     index::{OpIndex, ReplyIndex, SiteIndex},
     ir::FirstIndices,

@@ -17,7 +17,7 @@
 //! edges; if that does not grow, the component is solved.
 
 use super::*;
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 
 /// Average number of incoming edges of a point beyond which an upper bound of the component pays.
 const MIN_EDGES_TO_KEEP_BOUND: usize = 8;

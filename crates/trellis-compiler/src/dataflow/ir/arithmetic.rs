@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 use trellis_base::template::{Calculation, CalculationOutcome, KindSet, PATHS};
 
 /// Interned calculation.

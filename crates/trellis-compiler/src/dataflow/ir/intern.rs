@@ -10,7 +10,7 @@ use super::{
     split,
     tables::IrTables,
 };
-use crate::compile::{
+use crate::{
     dataflow::{
         domain::{SchemaId, TypeId, TypeTable, external},
         index::to_u32,
@@ -370,7 +370,7 @@ impl<'p> Interner<'_, 'p> {
     }
 
     fn key(&mut self, key: &str) -> InternedPath {
-        InternedPath { name: self.tables.keys.name(key), rest: crate::compile::dataflow::domain::SubPathId::NONE }
+        InternedPath { name: self.tables.keys.name(key), rest: crate::dataflow::domain::SubPathId::NONE }
     }
 
     /// Interns a path. `None` if it is not followed; see [`split`].

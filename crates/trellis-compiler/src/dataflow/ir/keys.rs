@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::SubPathId,
     index::to_u32,
     slot::{self, INPUT, OWN, RESULT, Slot},

@@ -7,7 +7,7 @@
 //! whose range is that site.
 
 use super::*;
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 
 /// Returns whether the undo of a branch reads its own result at this path, or the key that the branch saves it to.
 pub(crate) fn is_of_branch(branch: &Call, path: &KeyPath) -> bool {

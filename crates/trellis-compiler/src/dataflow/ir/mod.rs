@@ -27,7 +27,7 @@ use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::lower::{each_followed, is_of_branch, part_of_result};
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span, edge_span};
-use crate::compile::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32};
+use crate::dataflow::index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex, to_u32};
 use trellis_base::{
     path::{KeyPath, Segment},
     schema::Schema,

@@ -1,7 +1,7 @@
 //! Sites: places in the author's files that read a path.
 
 use super::*;
-use crate::compile::source_lookup::{condition, syntax_of};
+use crate::source_lookup::{condition, syntax_of};
 use trellis_base::{diagnostic::Place, template::Calculation};
 
 /// Bytes of an expression that a message shows.

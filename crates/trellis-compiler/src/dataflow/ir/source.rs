@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
-use crate::compile::dataflow::{domain::TypeId, index::to_u32};
+use crate::dataflow::{domain::TypeId, index::to_u32};
 use trellis_base::value::Key;
 
 /// Index of an expression in [`SourceTable`].

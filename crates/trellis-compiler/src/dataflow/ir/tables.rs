@@ -8,7 +8,7 @@ use super::{
     keys::{KeyId, KeyTable},
     source::SourceTable,
 };
-use crate::compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external};
+use crate::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external};
 use trellis_base::path::{KeyPath, Segment};
 use trellis_engine::program::{Guard, NodeIndex, Operand, Root};
 

@@ -1,7 +1,7 @@
 //! Diagnostics about arguments that do not fit; one value that fits several calls badly has one diagnostic.
 
 use super::*;
-use crate::compile::dataflow::domain::{Misfit, external};
+use crate::dataflow::domain::{Misfit, external};
 use trellis_base::value::Key;
 use trellis_syntax::{
     document::Content,

@@ -28,7 +28,7 @@ use super::{
     ir::{Instr, Ir, ReadKind, ReadSite, assert_span, edge_span},
     search::path::{Hop, WitnessDetails},
 };
-use crate::compile::{
+use crate::{
     UncheckedRead, Unknown,
     dataflow::index::{ReplyIndex, SiteIndex},
     guards::gaps,

@@ -1,7 +1,7 @@
 //! Path of a witness in words, edge by edge, and the places that assign a path.
 
 use super::*;
-use crate::compile::source_lookup;
+use crate::source_lookup;
 use trellis_syntax::condition::Condition;
 
 impl Reporter<'_, '_> {

@@ -1,7 +1,7 @@
 //! Unchecked reads: values that the fixpoint does not know, as places and paths.
 
 use super::*;
-use crate::compile::dataflow::{fixpoint::UnknownAt, ir::PointIr};
+use crate::dataflow::{fixpoint::UnknownAt, ir::PointIr};
 
 /// Replaces the reads of the points that were visited this time; those of the other points stay.
 pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analysis<'_, '_>) {

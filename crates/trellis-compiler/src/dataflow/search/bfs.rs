@@ -23,7 +23,7 @@ use super::{
     shortest_paths::ShortestPaths,
     state::SymState,
 };
-use crate::compile::dataflow::budget::{Cost, MAX_REFINEMENT_ROUNDS, MAX_REPLAYS, max_states};
+use crate::dataflow::budget::{Cost, MAX_REFINEMENT_ROUNDS, MAX_REPLAYS, max_states};
 use trellis_base::path::KeyPath;
 use trellis_engine::program::PointIndex;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::compile::dataflow::domain::{TypeId, TypeTable};
+use crate::dataflow::domain::{TypeId, TypeTable};
 use trellis_base::{
     schema::Schema,
     value::{Key, Mapping, Value},

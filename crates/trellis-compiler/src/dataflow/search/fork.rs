@@ -6,7 +6,7 @@
 //! **Example:** a write of an optional value forks once: the first run takes the value as present, the second as absent.
 
 use super::SearchRun;
-use crate::compile::dataflow::budget::MAX_BRANCHES;
+use crate::dataflow::budget::MAX_BRANCHES;
 
 /// The branch taken at each fork.
 #[derive(Debug, Default)]

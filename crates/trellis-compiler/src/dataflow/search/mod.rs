@@ -43,7 +43,7 @@ use super::{
     ir::Ir,
     symbolic::SchemaCache,
 };
-use crate::compile::cfg::Cfg;
+use crate::cfg::Cfg;
 use trellis_base::{
     path::KeyPath,
     schema::Schema,

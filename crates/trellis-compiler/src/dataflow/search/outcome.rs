@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::{
+use crate::{
     UncheckedRead,
     cfg::Cfg,
     dataflow::{budget::MAX_REACHING_SETS, index::SiteIndex, ir::Ir},

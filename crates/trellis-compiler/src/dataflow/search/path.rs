@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::state::SymState;
-use crate::compile::dataflow::{
+use crate::dataflow::{
     index::{EdgeIndex, ReplyIndex},
     symbolic::SymValue,
 };

@@ -3,7 +3,7 @@
 //! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
 use super::SearchInput;
-use crate::compile::dataflow::{
+use crate::dataflow::{
     Findings,
     budget::Budget,
     fixpoint::{

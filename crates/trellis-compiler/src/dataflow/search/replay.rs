@@ -12,7 +12,7 @@ use super::{
     SearchInput,
     path::{HostInput, HostMove, InitialState},
 };
-use crate::compile::{
+use crate::{
     dataflow::{
         budget::MAX_REPEATED_INPUTS,
         domain::external,

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::{entry::EntryState, path::Hop};
-use crate::compile::{
+use crate::{
     cfg::Cfg,
     dataflow::index::{EdgeIndex, ReplyIndex},
 };

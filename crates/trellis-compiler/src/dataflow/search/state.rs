@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::external,
     ir::MAX_PATH_SEGMENTS,
     symbolic::{Constraints, Lookup, SymValue},

@@ -12,7 +12,7 @@ use super::{
     path::{ExecResult, Hop, HostInput, HostMove, Successor},
     state::SymState,
 };
-use crate::compile::dataflow::{
+use crate::dataflow::{
     budget::{Cost, MAX_PASSED_NODES},
     fixpoint::violation::Violation,
     index::{EdgeIndex, ReplyIndex},

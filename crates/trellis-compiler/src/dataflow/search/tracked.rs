@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{SearchInput, state::SymState};
-use crate::compile::dataflow::{fixpoint::violation::Violation, ir::Instr, symbolic::Fingerprinter};
+use crate::dataflow::{fixpoint::violation::Violation, ir::Instr, symbolic::Fingerprinter};
 use trellis_base::{
     path::{KeyPath, Segment},
     template::{GuardedTest, Shape},

@@ -1,7 +1,7 @@
 //! Writes and appends over symbolic values (language 4.1).
 
 use super::{cache::ITEMS, *};
-use crate::compile::dataflow::{domain::Kinds, ir::MAX_PATH_SEGMENTS};
+use crate::dataflow::{domain::Kinds, ir::MAX_PATH_SEGMENTS};
 
 impl Constraints {
     /// Writes at a path, and creates the mappings above it. False if a value on it can be no mapping, or the path is deeper than is

@@ -5,7 +5,7 @@
 //! **Example.** `{minimum: 18}` entails `{minimum: 0}`; `{pattern: "^a"}` entails only itself.
 
 use super::{Constraints, SymValue, VarOrigin};
-use crate::compile::dataflow::domain::{TypeId, plain};
+use crate::dataflow::domain::{TypeId, plain};
 use trellis_base::{
     language::InputType,
     schema::Schema,

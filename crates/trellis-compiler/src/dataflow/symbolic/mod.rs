@@ -36,7 +36,7 @@ use rpds::Vector;
 use self::finite_set::FiniteSet;
 pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
 use super::domain::{TypeId, TypeTable};
-use crate::compile::dataflow::index::to_u32;
+use crate::dataflow::index::to_u32;
 use trellis_base::{
     path::{KeyPath, Segment},
     schema::Schema,

@@ -9,7 +9,7 @@
 //! has the type of these texts.
 
 use super::{cache::ITEMS, *};
-use crate::compile::dataflow::domain::{Fields, Type};
+use crate::dataflow::domain::{Fields, Type};
 
 /// Greatest number of candidates that are examined one by one, and of combined alternatives.
 const MAX_TYPED_ALTERNATIVES: usize = 32;

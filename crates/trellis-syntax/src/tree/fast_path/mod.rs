@@ -7,7 +7,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{YamlData, YamlEntry, YamlNode};
-use crate::syntax::scalar::{Plain, Style};
+use crate::scalar::{Plain, Style};
 use trellis_base::span::Span;
 
 /// The depth to which values may nest here.

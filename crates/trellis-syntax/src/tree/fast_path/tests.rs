@@ -1,7 +1,7 @@
 //! The quick reader against the whole parser: what both read is the same, to the byte.
 
 use super::read;
-use crate::syntax::tree::{MAX_YAML_DEPTH, build};
+use crate::tree::{MAX_YAML_DEPTH, build};
 use trellis_base::diagnostic::Report;
 
 /// Marsaglia's xorshift: the same documents on every run.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::dataflow::{domain::GuardId, index::to_u32, ir::keys::InternedPath};
+use crate::dataflow::{domain::GuardId, index::to_u32, ir::keys::InternedPath};
 
 /// Interned conjunction of guards over paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

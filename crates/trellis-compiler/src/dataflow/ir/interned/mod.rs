@@ -18,7 +18,7 @@ use super::{
     keys::{InternedPath, KeyId},
     source::SourceId,
 };
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::{ElementPathId, GuardId, SchemaId, TypeId, TypeTable, external},
     index::{EdgeIndex, OpIndex, ReplyIndex, SiteIndex},
 };
@@ -27,7 +27,7 @@ use trellis_engine::program::{Call, Callee, NodeIndex, PointIndex};
 
 /// A range of a point's own marks or steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OpRange(pub(in crate::compile::dataflow) u32, pub(in crate::compile::dataflow) u32);
+pub(crate) struct OpRange(pub(in crate::dataflow) u32, pub(in crate::dataflow) u32);
 
 impl OpRange {
     pub(crate) fn of(range: &Range<u32>) -> Self {

@@ -4,7 +4,7 @@
 //!
 //! **Example:** in `total + 1`, a `total` that may be a text or a number is narrowed to a text.
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     budget::Cost,
     ir::{ReadSite, arithmetic::choices},
     search::{SearchRun, path::ExecResult, state::SymState},

@@ -2,7 +2,7 @@
 //!
 //! **Example:** `count + 1` is `3` where `count` is `2`, and some integer where `count` is an input.
 
-use crate::compile::dataflow::{
+use crate::dataflow::{
     budget::MAX_TRACKED_INTEGER,
     domain::TypeId,
     search::{state::SymState, tracked::key_path},

@@ -18,7 +18,7 @@ use super::{
     state::SymState,
     tracked::key_path,
 };
-use crate::compile::dataflow::{
+use crate::dataflow::{
     budget::Cost,
     domain::{external, having},
     fixpoint::violation::Violation,

@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, ops::Range, rc::Rc};
 
 use super::typed;
-use crate::compile::dataflow::{
+use crate::dataflow::{
     domain::external,
     fixpoint::violation::Violation,
     index::{OpIndex, SiteIndex},
