@@ -83,14 +83,20 @@ pub struct System {
 /// The parts of `sys`.
 #[derive(Clone, Debug)]
 pub struct SysValues {
+    /// `sys.session`.
     pub session: SessionId,
+    /// `sys.node`.
     pub node: NodeId,
+    /// `sys.step`.
     pub step: u64,
+    /// `sys.visits`.
     pub visits: Option<u32>,
+    /// Its stored part.
     pub context: System,
 }
 
 impl Sys {
+    /// Creates `sys` of its parts.
     pub fn new(facts: SysValues) -> Self {
         Self { facts: Some(facts), is_absent: false, whole: OnceLock::new() }
     }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_base::{
-    diagnostic::{Code, Diagnostic, FilePath, Fix, Place, TextEdit},
+    diagnostic::{Code, Diagnostic, FilePath, Place, TextEdit},
     span::Span,
     template::{Dialect, GO_TEMPLATE, GO_TEMPLATES},
 };

@@ -13,12 +13,19 @@ use crate::value::Value;
 pub struct KindSet(u16);
 
 impl KindSet {
+    /// Nothing.
     pub const NONE: Self = Self(0);
+    /// Null.
     pub const NULL: Self = Self(1);
+    /// True and false.
     pub const TRUTH: Self = Self(2);
+    /// Numbers.
     pub const NUMBER: Self = Self(4);
+    /// Texts.
     pub const TEXT: Self = Self(8);
+    /// Lists.
     pub const LIST: Self = Self(16);
+    /// Mappings.
     pub const MAPPING: Self = Self(32);
     /// Any value.
     pub(crate) const ANY: Self = Self(63);
@@ -27,6 +34,7 @@ impl KindSet {
     /// A part of it is a path that is read on its own: the demand on it is reported there.
     pub(crate) const READ: Self = Self(128);
 
+    /// The sorts of both.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

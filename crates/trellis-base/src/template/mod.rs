@@ -168,12 +168,17 @@ pub struct Read {
 }
 
 /// A [`Read`] as its template has it: nothing is copied before its place is needed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Used<'t> {
+    /// The path that is read.
     pub path: &'t KeyPath,
+    /// The tests under which it is reached; empty if it always is.
     pub when: &'t [GuardedTest],
+    /// The steps to the elements that are read of it.
     pub inside: &'t [ElementStep],
+    /// True if it continues below the path, into unknown values.
     pub deep: bool,
+    /// The demand on the value, in addition to its presence.
     pub demand: Option<Demand>,
     /// True if it only marks an unchecked use.
     pub blind: bool,

@@ -205,6 +205,10 @@ impl Expression {
         }
     }
 
+    /// Evaluates it; `None` if it is a path that is not set.
+    ///
+    /// # Errors
+    /// It fails, or exceeds a limit.
     pub fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
         let inner = &*self.template.inner;
         match &inner.body {

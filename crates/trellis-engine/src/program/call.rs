@@ -151,7 +151,9 @@ pub struct Predicate {
 /// A key that the schema of a predicate names.
 #[derive(Debug)]
 pub struct SchemaKey {
+    /// Its path in the context.
     pub path: KeyPath,
+    /// Its place in the schema.
     pub place: Origin,
     /// The words of the schema about its value, with their places in the same document.
     pub words: Box<[SchemaWord]>,

@@ -56,17 +56,29 @@ pub struct NodeIndex(pub u32);
 /// The compiled graph.
 #[derive(Debug)]
 pub struct Program {
+    /// The graphs; the outermost one is first.
     pub graphs: Vec<Graph>,
+    /// The nodes, in file order.
     pub nodes: Vec<Arc<Node>>,
+    /// The points; those of a node are adjacent.
     pub points: Vec<Point>,
+    /// The replies, by the ranges of points.
     pub replies: Vec<Reply>,
+    /// The edges, by the ranges of replies.
     pub edges: Vec<Edge>,
+    /// The declared predicates of all graphs.
     pub predicates: Vec<Predicate>,
+    /// The nodes by their ids.
     pub by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
+    /// The nodes by ids that they had (`was:`).
     pub renamed: BTreeMap<NodeId, NodeIndex>,
+    /// The documents that it was compiled from.
     pub documents: Arc<[Arc<Document>]>,
+    /// The bounds.
     pub limits: Limits,
+    /// A short hash of everything that was compiled.
     pub fingerprint: Arc<str>,
+    /// The certain needs of sessions that wait at each point.
     pub waiting: Waiting,
 }
 

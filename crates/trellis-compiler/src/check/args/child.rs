@@ -190,7 +190,7 @@ impl Check<'_> {
             self.lacking(&path, lack, demands, Declaration { span, label: "declared here" }, absent, found);
             return;
         }
-        self.fits(key, schema, &Place::new(&demands.path, span), found);
+        self.fits(key, schema, &Place::new(demands.path, span), found);
     }
 
     /// Checks that a value that is written for a key fits its type.
