@@ -43,27 +43,27 @@ const PRIVATE_WORDS: [&str; 18] = [
 
 /// Modules whose names only their authors understood, at their old places.
 const OLD_MODULES: &[&str] = &[
-    "crates/trellis-core/src/compile/check/data",
-    "crates/trellis-core/src/compile/check/wild",
-    "crates/trellis-core/src/compile/check/web",
-    "crates/trellis-core/src/compile/check/flow",
-    "crates/trellis-core/src/compile/check/gap",
-    "crates/trellis-core/src/compile/check/never",
-    "crates/trellis-core/src/compile/check/literals",
-    "crates/trellis-core/src/compile/check/reach",
-    "crates/trellis-core/src/compile/settle",
-    "crates/trellis-core/src/compile/again",
-    "crates/trellis-core/src/compile/glance",
-    "crates/trellis-core/src/compile/frame",
-    "crates/trellis-core/src/syntax/slips",
-    "crates/trellis-core/src/syntax/matter",
-    "crates/trellis-core/src/syntax/tree/quick",
-    "crates/trellis-core/src/template/sorts",
-    "crates/trellis-core/src/template/trial",
-    "crates/trellis-core/src/template/reads/blind",
-    "crates/trellis-core/src/engine/elsewhere",
-    "crates/trellis-core/src/engine/late",
-    "crates/trellis-core/src/program/ways",
+    "crates/trellis-compiler/src/check/data",
+    "crates/trellis-compiler/src/check/wild",
+    "crates/trellis-compiler/src/check/web",
+    "crates/trellis-compiler/src/check/flow",
+    "crates/trellis-compiler/src/check/gap",
+    "crates/trellis-compiler/src/check/never",
+    "crates/trellis-compiler/src/check/literals",
+    "crates/trellis-compiler/src/check/reach",
+    "crates/trellis-compiler/src/settle",
+    "crates/trellis-compiler/src/again",
+    "crates/trellis-compiler/src/glance",
+    "crates/trellis-compiler/src/frame",
+    "crates/trellis-syntax/src/slips",
+    "crates/trellis-syntax/src/matter",
+    "crates/trellis-syntax/src/tree/quick",
+    "crates/trellis-base/src/template/sorts",
+    "crates/trellis-base/src/template/trial",
+    "crates/trellis-base/src/template/reads/blind",
+    "crates/trellis-engine/src/engine/elsewhere",
+    "crates/trellis-engine/src/engine/late",
+    "crates/trellis-engine/src/program/ways",
     "crates/trellis-host/src/history/veil",
     "crates/trellis-host/src/history/hops",
     "crates/trellis-host/src/history/open",
@@ -190,7 +190,7 @@ fn identifiers(line: &str) -> impl Iterator<Item = &str> {
 fn modules_have_names_of_the_field() {
     let is_old =
         |path: &str| OLD_MODULES.iter().any(|old| path.strip_prefix(old).is_some_and(|rest| rest == ".rs" || rest.starts_with('/')));
-    assert!(is_old("crates/trellis-host/src/values.rs") && is_old("crates/trellis-core/src/compile/check/data/script/mod.rs"));
+    assert!(is_old("crates/trellis-host/src/values.rs") && is_old("crates/trellis-compiler/src/check/data/script/mod.rs"));
     assert_none(rust_files().into_iter().filter(|(path, _)| is_old(path)).map(|(path, _)| format!("{path} has a name that was given up")));
 }
 
@@ -238,5 +238,5 @@ fn types() -> Vec<(String, String, String)> {
 
 #[test]
 fn types_are_found_by_this_test() {
-    assert!(types().iter().any(|(crate_name, name, _)| crate_name == "trellis-core" && name == "Program"));
+    assert!(types().iter().any(|(crate_name, name, _)| crate_name == "trellis-engine" && name == "Program"));
 }

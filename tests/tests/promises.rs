@@ -5,7 +5,9 @@ use std::{collections::BTreeSet, fs};
 use crate::repository;
 
 /// The crates that programs of others use, with the pages that list their features.
-const TABLES: [(&str, &[&str]); 5] = [
+const TABLES: [(&str, &[&str]); 7] = [
+    ("trellis-base", &["README.md"]),
+    ("trellis-draw", &["README.md"]),
     ("trellis-core", &["README.md", "src/lib.rs"]),
     ("trellis-project", &["README.md", "src/lib.rs"]),
     ("trellis-host", &["README.md", "src/lib.rs", "../../docs/embedding.md"]),

@@ -74,19 +74,26 @@ fn no_test_is_switched_off_and_no_work_is_left() {
     assert_none(found);
 }
 
+/// The crates of the core: those below the facade, and the facade.
+const PURE: [&str; 7] =
+    ["trellis-base", "trellis-syntax", "trellis-engine", "trellis-compiler", "trellis-draw", "trellis-ide", "trellis-core"];
+
 #[test]
-fn the_engine_does_not_know_the_compiler() {
-    let names = ["crate::compile", "compile::", "syntax::document", "syntax::project"];
-    assert_none(mentions("crates/trellis-core/src/engine", &names));
-    assert_none(mentions("crates/trellis-core/src/state", &names));
-    assert_none(mentions("crates/trellis-core/src/syntax", &["crate::compile", "crate::engine", "crate::program"]));
-    assert_none(mentions("crates/trellis-core/src/compile", &["crate::state"]));
+fn of_documents_only_a_program_knows() {
+    let program = "crates/trellis-engine/src/program/mod.rs";
+    let found = mentions("crates/trellis-engine/src/", &["trellis_syntax"]);
+    assert_none(found.into_iter().filter(|line| !line.starts_with(&format!("{program}:"))));
+    let text = fs::read_to_string(repository().join(program)).expect("the module of the program");
+    let uses = text.split("use trellis_syntax::").nth(1).and_then(|rest| rest.split(';').next()).expect("its uses of the syntax");
+    assert_none(
+        ["node::", "condition::"].iter().filter(|name| uses.contains(**name)).map(|name| format!("{program}: trellis_syntax::{name}")),
+    );
 }
 
 #[test]
 fn one_place_knows_how_a_rollback_continues() {
-    let known = ["crates/trellis-core/src/program/edges.rs:", "crates/trellis-core/src/draw/mod.rs:"];
-    let found = mentions("crates/trellis-core/src", &["edges_after_rollback("]).into_iter();
+    let known = ["crates/trellis-engine/src/program/edges.rs:", "crates/trellis-draw/src/lib.rs:"];
+    let found = PURE.iter().flat_map(|name| mentions(&format!("crates/{name}/src/"), &["edges_after_rollback("]));
     assert_none(found.filter(|line| !known.iter().any(|file| line.starts_with(file))));
 }
 
@@ -94,7 +101,8 @@ fn one_place_knows_how_a_rollback_continues() {
 fn the_core_does_not_know_the_world() {
     let parts = ["fs", "env", "net", "process", "thread", "os"];
     let mut found = Vec::new();
-    for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/trellis-core/src")) {
+    let is_pure = |path: &str| PURE.iter().any(|name| path.starts_with(&format!("crates/{name}/src/")));
+    for (path, text) in rust_files().into_iter().filter(|(path, _)| is_pure(path)) {
         for (number, line) in without_tests(&path, &text).lines().enumerate() {
             let named = parts.iter().any(|part| line.contains(&format!("std::{part}")) || line.contains(&format!("std::{{{part}")));
             let clock = ["Instant", "SystemTime", "tokio", "async fn"].iter().any(|word| line.contains(word));
@@ -107,6 +115,14 @@ fn the_core_does_not_know_the_world() {
     let banned = fs::read_to_string(repository().join("crates/trellis-core/clippy.toml")).expect("the core's clippy.toml");
     for line in fs::read_to_string(repository().join("clippy.toml")).expect("clippy.toml").lines() {
         assert!(banned.contains(line), "the core's clippy.toml replaces the root one and must repeat `{line}`");
+    }
+    for name in PURE.iter().filter(|name| **name != "trellis-core") {
+        let link = fs::read_link(repository().join(format!("crates/{name}/clippy.toml"))).ok();
+        assert_eq!(
+            link.as_deref(),
+            Some(Path::new("../trellis-core/clippy.toml")),
+            "{name} bans what the core bans, by a link to its file"
+        );
     }
 }
 
@@ -143,55 +159,83 @@ fn a_door_says_and_does_not_decide() {
     assert_none(mentions(server, &stops));
 }
 
+/// Each crate and those that it depends on. A crate stands behind all that it uses, so none can use another in return.
+const WALLS: [(&str, &[&str]); 14] = [
+    ("trellis-base", &[]),
+    ("trellis-syntax", &["trellis-base"]),
+    // A program keeps the documents that it was compiled from.
+    ("trellis-engine", &["trellis-base", "trellis-syntax"]),
+    ("trellis-compiler", &["trellis-base", "trellis-engine", "trellis-syntax"]),
+    // Of the syntax only the texts that findings point into, behind the feature `miette`.
+    ("trellis-draw", &["trellis-base", "trellis-engine", "trellis-syntax"]),
+    ("trellis-ide", &["trellis-base", "trellis-compiler", "trellis-engine", "trellis-syntax"]),
+    ("trellis-core", &["trellis-base", "trellis-compiler", "trellis-draw", "trellis-engine", "trellis-ide", "trellis-syntax"]),
+    ("trellis-project", &["trellis-core"]),
+    // Nothing of a session: a trial asks the engine alone.
+    ("trellis-trial", &["trellis-core", "trellis-project"]),
+    // Requests are answered in order, by one thread; nothing of a graph runs.
+    ("trellis-lsp", &["trellis-core", "trellis-project"]),
+    // Of the project only what a graph on disk needs, behind the feature `reload`.
+    ("trellis-host", &["trellis-core", "trellis-project"]),
+    ("trellis-server", &["trellis-core", "trellis-host", "trellis-project"]),
+    ("trellis-orchestrator", &["trellis-core", "trellis-host", "trellis-project", "trellis-server"]),
+    (
+        "trellis-cli",
+        &["trellis-core", "trellis-host", "trellis-lsp", "trellis-orchestrator", "trellis-project", "trellis-server", "trellis-trial"],
+    ),
+];
+
+/// Crates of others that only some of ours may use.
+const OWNERS: [(&str, &[&str]); 15] = [
+    ("minijinja", &["trellis-base"]),
+    ("jsonschema", &["trellis-base"]),
+    ("granit-parser", &["trellis-syntax"]),
+    ("petgraph", &["trellis-compiler"]),
+    ("miette", &["trellis-base", "trellis-draw", "trellis-cli"]),
+    ("ignore", &["trellis-project"]),
+    ("notify", &["trellis-project"]),
+    ("tokio", &["trellis-host", "trellis-server", "trellis-orchestrator", "trellis-cli"]),
+    ("tracing", &["trellis-host"]),
+    ("opentelemetry", &["trellis-host"]),
+    ("prometheus-client", &["trellis-host"]),
+    ("axum", &["trellis-server"]),
+    ("lsp-server", &["trellis-lsp"]),
+    ("clap", &["trellis-cli"]),
+    ("anyhow", &["trellis-cli"]),
+];
+
 #[test]
 fn crates_depend_only_on_what_they_may() {
-    let forbidden: [(&str, &[&str]); 8] = [
-        (
-            "trellis-core",
-            &[
-                "tokio",
-                "clap",
-                "ignore",
-                "notify",
-                "trellis-project",
-                "trellis-host",
-                "anyhow",
-                "tracing",
-                "opentelemetry",
-                "prometheus-client",
-            ],
-        ),
-        ("trellis-project", &["tokio", "miette", "clap", "trellis-host", "anyhow", "tracing", "opentelemetry", "prometheus-client"]),
-        // Of the project only what a graph on disk needs, behind the feature `reload`.
-        ("trellis-host", &["clap", "miette", "axum", "lsp-server", "anyhow"]),
-        ("trellis-trial", &["tokio", "clap", "trellis-host", "trellis-lsp", "anyhow", "minijinja", "tracing"]),
-        // Requests are answered in order, by one thread; nothing of a graph runs.
-        ("trellis-lsp", &["tokio", "clap", "trellis-host", "anyhow", "notify", "minijinja", "tracing"]),
-        ("trellis-server", &["clap", "miette", "anyhow", "minijinja", "granit-parser", "petgraph"]),
-        ("trellis-orchestrator", &["clap", "miette", "anyhow", "axum", "minijinja", "granit-parser", "petgraph"]),
-        ("trellis-cli", &["minijinja", "granit-parser", "petgraph", "jsonschema"]),
-    ];
     let mut found = Vec::new();
-    for (name, banned) in forbidden {
-        for dependency in dependencies(&format!("crates/{name}/Cargo.toml")) {
-            if banned.contains(&&*dependency) {
-                found.push(format!("{name} depends on {dependency}"));
-            }
+    for (at, (name, walls)) in WALLS.iter().enumerate() {
+        let all = dependencies(&format!("crates/{name}/Cargo.toml"));
+        let ours: Vec<&str> = all.iter().map(String::as_str).filter(|dependency| dependency.starts_with("trellis-")).collect();
+        if ours != *walls {
+            found.push(format!("{name} depends on {ours:?}, and may on {walls:?}"));
         }
+        let is_above = |wall: &&&str| !WALLS[..at].iter().any(|(below, _)| below == *wall);
+        found.extend(walls.iter().filter(is_above).map(|wall| format!("{name} stands before {wall}, which it uses")));
+        let foreign = OWNERS.iter().filter(|(dependency, owners)| all.iter().any(|one| one == dependency) && !owners.contains(name));
+        found.extend(foreign.map(|(dependency, _)| format!("{name} depends on {dependency}")));
     }
-    let core = fs::read_to_string(repository().join("crates/trellis-core/Cargo.toml")).expect("the core's manifest");
-    if !core.contains("\nmiette = { workspace = true, optional = true }\n") {
-        found.push("trellis-core needs `miette` without its feature of that name".into());
+    let folders = fs::read_dir(repository().join("crates")).expect("the crates").flatten();
+    let folders = folders.map(|folder| folder.file_name().to_string_lossy().into_owned());
+    found.extend(folders.filter(|name| !WALLS.iter().any(|(known, _)| known == name)).map(|name| format!("{name} is not in the table")));
+    for name in ["trellis-base", "trellis-draw"] {
+        let manifest = fs::read_to_string(repository().join(format!("crates/{name}/Cargo.toml"))).expect("a manifest");
+        if !manifest.contains("\nmiette = { workspace = true, optional = true }\n") {
+            found.push(format!("{name} needs `miette` without its feature of that name"));
+        }
     }
     assert_none(found);
 }
 
 /// Items that a host meets first, by the crate that has them.
-const MAIN_ITEMS: [(&str, &[&str]); 5] = [
-    (
-        "trellis-core",
-        &["fn compile", "struct Compiler", "struct Document", "struct Engine", "struct Predicates", "struct Schema", "enum Value"],
-    ),
+const MAIN_ITEMS: [(&str, &[&str]); 8] = [
+    ("trellis-base", &["struct Schema", "enum Value"]),
+    ("trellis-syntax", &["struct Document"]),
+    ("trellis-engine", &["struct Engine", "struct Predicates"]),
+    ("trellis-compiler", &["fn compile", "struct Compiler"]),
     (
         "trellis-host",
         &[
@@ -276,9 +320,9 @@ fn a_crate_root_is_a_short_story() {
     let mut found = Vec::new();
     for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/") && path.ends_with("/src/lib.rs")) {
         let uses = text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
-        let names =
-            |list: &str| list.split_once('{').map_or(1, |(_, inner)| inner.split(',').filter(|name| !name.trim().is_empty()).count());
-        let count: usize = uses.map(names).sum();
+        // The modules that the facade shows are none of its names.
+        let is_item = |name: &&str| name.rsplit("::").next().is_some_and(|name| name.trim().starts_with(char::is_uppercase));
+        let count: usize = uses.map(|list| list.split([',', '{', '}']).filter(is_item).count()).sum();
         if count > 25 {
             found.push(format!("{path} re-exports {count} names"));
         }

@@ -1,7 +1,7 @@
-//! What every room of Trellis stands on: values and their schemas, templates, findings as data, and the words that parser, program, state and engine
+//! What every crate of the core stands on: values and their schemas, templates, findings as data, and the words that parser, program, state and engine
 //! share.
 //!
-//! **Invariant:** nothing here knows a document, a program, a state, or a step.
+//! **Invariant:** nothing here knows a document, a program, a state, or a step; nothing but [`template`] knows the template engine.
 
 pub mod context;
 pub mod diagnostic;

@@ -1,5 +1,8 @@
 //! Compilation of documents to a program: names are resolved, nodes are lowered to points, replies and edges, and checks run on the result.
 //!
+//! Beside it stand what a linked graph tells about its data ([`context_types`]) and sessions as text ([`transcript`]). The engine is asked which
+//! written values an input takes, and to replay the session that demonstrates a finding.
+//!
 //! **Invariant:** all errors are collected, in file order; with an error there is no program; one mistake has one diagnostic.
 
 mod bindings;

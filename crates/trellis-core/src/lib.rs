@@ -6,6 +6,9 @@
 //!                                         State ────┘           State + Input ──navigate──▶ Step
 //! ```
 //!
+//! It is a facade over crates that use each other in this order: `trellis-base`, `trellis-syntax`, `trellis-engine`, `trellis-compiler`, and beside each
+//! other `trellis-draw` and `trellis-ide`.
+//!
 //! **Invariant:** nothing here knows files, clocks, the environment, threads or any protocol.
 //!
 //! # A walk

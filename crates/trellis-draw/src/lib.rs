@@ -3,7 +3,7 @@
 //! The common form is a [`Drawing`]: spots (nodes, rollbacks, ends) and arrows (edges). The formats only print it.
 //!
 //! **Invariant:** arrows come from [`Program::out_edges`] and [`Program::edges_after_rollback`] alone, in their order, and every format draws each of
-//! them once.
+//! them once; nothing here knows the compiler.
 
 mod dot;
 mod json;

@@ -1,7 +1,9 @@
 //! The compiled program, the state of a session, and the engine that walks the one with the other: `start`, `render`, `navigate`, `signal`, `adopt`,
 //! `replay`.
 //!
-//! **Invariant:** `engine` uses only [`program`] and [`state`]; of documents, only a program knows.
+//! A program, a state and an input go in; a view, or the next state with its events, comes out.
+//!
+//! **Invariant:** nothing here knows the compiler; [`engine`] uses only [`program`] and [`state`]; of documents, only a program knows.
 
 pub mod engine;
 pub mod program;

@@ -1,6 +1,9 @@
-//! From text to documents: splitting, YAML with exact spans, decoding, conditions, links.
+//! From the text of one file to its [`Document`]: splitting, YAML with exact spans, decoding of every key, conditions, links.
 //!
-//! **Invariant:** parsing never fails and never reads another file.
+//! The tables of keys that decode a file also format it ([`format`](mod@format)), migrate it ([`migrate`]) and describe it to editors ([`vocabulary`]).
+//! [`builtin`] has the contracts of the builtin tools.
+//!
+//! **Invariant:** parsing never fails and never reads another file; nothing here knows a program or a step.
 
 mod allow;
 mod decode;
