@@ -8,8 +8,7 @@ use trellis_core::{
 
 #[test]
 fn defaults_are_those_of_the_program() {
-    let definitions = schema(FileKind::Project)["definitions"].clone();
-    let default = |form: &str, key: &str| definitions[form]["properties"][key]["default"].clone();
+    let default = |kind: FileKind, form: &str, key: &str| schema(kind)["definitions"][form]["properties"][key]["default"].clone();
     let limits = Limits::default();
     let known = [
         ("input", limits.input),
@@ -26,10 +25,10 @@ fn defaults_are_those_of_the_program() {
         ("nested_children", limits.nested_children),
     ];
     for (key, bound) in known {
-        assert_eq!(default("limits", key), json!(bound), "{key}");
+        assert_eq!(default(FileKind::Project, "limits", key), json!(bound), "{key}");
     }
-    assert_eq!(default("retry", "base"), json!("200ms"));
-    assert_eq!(default("retry", "factor"), json!(2));
-    assert_eq!(default("retry", "cap"), json!("10s"));
-    assert_eq!(default("tool", "effect"), json!("undoable"));
+    assert_eq!(default(FileKind::Node, "retry", "base"), json!("200ms"));
+    assert_eq!(default(FileKind::Node, "retry", "factor"), json!(2));
+    assert_eq!(default(FileKind::Node, "retry", "cap"), json!("10s"));
+    assert_eq!(default(FileKind::Library, "tool", "effect"), json!("undoable"));
 }

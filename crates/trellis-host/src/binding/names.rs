@@ -102,7 +102,7 @@ fn ungiven_arguments(document: &Document, documents: &[Arc<Document>], binding: 
     unknown.map(finding).collect()
 }
 
-/// Returns the arguments that the calls of a tool give; `None` if it is not called, or others may give it more.
+/// Returns the arguments that the calls of a tool give; `None` if it is not called, or others may give it more: also a call that is a mistake.
 fn given_arguments<'d>(documents: &'d [Arc<Document>], tool: &str) -> Option<BTreeSet<&'d str>> {
     let named = documents.iter().flat_map(|document| tools_of(document)).filter_map(|tool| tool.name.as_ref());
     // Of two tools of one name, a call may mean the other.
@@ -111,7 +111,7 @@ fn given_arguments<'d>(documents: &'d [Arc<Document>], tool: &str) -> Option<BTr
     }
     let (mut given, mut is_called) = (BTreeSet::new(), false);
     for document in documents {
-        if matches!(document.content, Content::Broken) || is_asked(document, tool) {
+        if document.diagnostics.iter().any(Diagnostic::is_error) || is_asked(document, tool) {
             return None;
         }
         for call in calls_in(document) {
@@ -236,7 +236,7 @@ mod tests {
             let wrong = of(binding, call);
             assert_eq!(wrong.len(), 1, "{binding}: {wrong:?}");
             assert_eq!((&*wrong[0].0, &*wrong[0].1), ("ordre", "did you mean `order`?"), "{binding}");
-            // It is called by nobody, by items of a list, with computed arguments, or gives the name.
+            // It is called by nobody, by items of a list, by a mistake, or gives the name.
             let silent =
                 ["---\n---\n", "---\ndo: { each: list }\ntools: [pay]\n---\n", "---\ndo: { name: pay, args: \"{{ all }}\" }\n---\n"];
             for start in silent.into_iter().chain(["---\ndo: { name: pay, args: { ordre: 1 } }\n---\n"]) {

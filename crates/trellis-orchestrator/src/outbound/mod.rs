@@ -225,8 +225,8 @@ impl Outbox {
     fn lateness(&self, row: &OutboxRow) -> Option<String> {
         let failed = self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(&row.message.place.provider).copied();
         let is_held_up = row.error.is_some() || failed.unwrap_or(self.since) >= row.queued;
-        let is_told_here = is_held_up && row.message.file.is_none();
-        is_told_here.then(|| late_prefix(self.language, now().saturating_sub(row.queued))).flatten()
+        let is_first = is_held_up && row.message.file.is_none();
+        is_first.then(|| late_prefix(self.language, now().saturating_sub(row.queued))).flatten()
     }
 }
 

@@ -163,8 +163,8 @@ impl TellingWords {
             }
             telling
         };
-        let spoken: Vec<&str> = languages.iter().map(|(name, _)| *name).collect();
-        Self { all: telling(every), wished: telling(wished_words(text, &spoken)) }
+        let language_codes: Vec<&str> = languages.iter().map(|(name, _)| *name).collect();
+        Self { all: telling(every), wished: telling(wished_words(text, &language_codes)) }
     }
 
     /// Returns how well a card fits: the share of the query that it has, or, if the query has its whole title, the mean of that and 1.
@@ -223,9 +223,10 @@ fn count(of: usize) -> f64 {
 }
 
 /// Returns the words of the clauses of a text that do not negate.
-fn wished_words(text: &str, spoken: &[&str]) -> Vec<String> {
+fn wished_words(text: &str, language_codes: &[&str]) -> Vec<String> {
     let is_negation = |word: &String| {
-        let is_elsewhere = ELSEWHERE.iter().any(|(other, languages)| other == word && languages.iter().any(|name| spoken.contains(name)));
+        let is_elsewhere =
+            ELSEWHERE.iter().any(|(other, languages)| other == word && languages.iter().any(|name| language_codes.contains(name)));
         NEGATED.contains(word) && !is_elsewhere
     };
     // `don't` is two words.
@@ -250,8 +251,8 @@ fn ends_clause(char: char) -> bool {
 fn languages_of(words: &[String]) -> Vec<(&'static str, &'static BTreeSet<String>)> {
     let met = |language: &BTreeSet<String>| words.iter().filter(|word| language.contains(*word)).count();
     let most = FUNCTION_WORDS.values().map(met).max().unwrap_or_default().max(MIN_SPOKEN);
-    let is_spoken = |(name, language): &(&&str, &BTreeSet<String>)| **name == ENGLISH || met(language) == most;
-    FUNCTION_WORDS.iter().filter(is_spoken).map(|(name, language)| (*name, language)).collect()
+    let has_most = |(name, language): &(&&str, &BTreeSet<String>)| **name == ENGLISH || met(language) == most;
+    FUNCTION_WORDS.iter().filter(has_most).map(|(name, language)| (*name, language)).collect()
 }
 
 /// Returns whether a character makes a pair of characters say nothing. Hiragana writes endings and particles.
