@@ -37,3 +37,12 @@ fn outline_below(step: &str, shape: &Shape, pointer: &mut String, holes: &mut Ve
     pointer.truncate(length);
     value
 }
+
+/// Returns whether there is a mapping or a list at a pointer: what it lacks, another write may add.
+pub(crate) fn is_container(value: &Value, pointer: &str) -> bool {
+    let part = pointer.split('/').skip(1).try_fold(value, |part, step| match part {
+        Value::List(items) => items.get(step.parse().ok()?),
+        entries => entries.as_map()?.get(&step.replace("~1", "/").replace("~0", "~")),
+    });
+    matches!(part, Some(Value::List(_) | Value::Map(_)))
+}

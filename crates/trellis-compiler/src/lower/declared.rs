@@ -3,7 +3,7 @@
 use super::{Here, Lowering};
 use crate::{
     dataflow::{item_of, key_of},
-    outline::outline,
+    outline::{is_container, outline},
 };
 use trellis_base::{
     diagnostic::{Code, Diagnostic, did_you_mean},
@@ -22,6 +22,8 @@ struct Literal<'s> {
     to: &'s KeyPath,
     is_item: bool,
     at: Option<usize>,
+    /// True if other writes may complete its mappings and lists, which the data-flow analysis knows.
+    may_grow: bool,
 }
 
 impl Lowering<'_> {
@@ -31,11 +33,12 @@ impl Lowering<'_> {
             return;
         }
         let of_options = node.option_writes().flat_map(|writes| &writes.set);
-        let set = node.set.iter().chain(&node.default_context).chain(of_options).map(|assign| (assign, false));
+        let set = node.set.iter().chain(of_options).map(|assign| (assign, false, true));
+        let defaults = node.default_context.iter().map(|assign| (assign, false, false));
         let of_options = node.option_writes().flat_map(|writes| &writes.append);
-        let added = node.append.iter().chain(of_options).map(|assign| (assign, true));
+        let added = node.append.iter().chain(of_options).map(|assign| (assign, true, false));
         let mut found = Vec::new();
-        for (assign, is_item) in set.chain(added) {
+        for (assign, is_item, may_grow) in set.chain(defaults).chain(added) {
             let (to, span) = (&assign.key.value, assign.value.span);
             match &assign.value.value {
                 // An appended list adds its items.
@@ -43,20 +46,24 @@ impl Lowering<'_> {
                     let before = length_before(node, assign);
                     for (number, item) in items.iter().enumerate() {
                         let at = before.map(|before| before + number);
-                        self.hold(here, &Literal { shape: &item.value, span: item.span, to, is_item, at }, &mut found);
+                        self.hold(here, &Literal { shape: &item.value, span: item.span, to, is_item, at, may_grow }, &mut found);
                     }
                 }
                 Shape::Expression(expression) => {
                     for value in constants(expression.made()) {
                         let items = if is_item { value.as_list().map(|items| items.iter().cloned().collect::<Vec<_>>()) } else { None };
                         for value in items.unwrap_or_else(|| vec![value.clone()]) {
-                            self.hold(here, &Literal { shape: &Shape::Literal(value), span, to, is_item, at: None }, &mut found);
+                            self.hold(
+                                here,
+                                &Literal { shape: &Shape::Literal(value), span, to, is_item, at: None, may_grow: false },
+                                &mut found,
+                            );
                         }
                     }
                 }
                 shape => {
                     let at = if is_item { length_before(node, assign) } else { None };
-                    self.hold(here, &Literal { shape, span, to, is_item, at }, &mut found);
+                    self.hold(here, &Literal { shape, span, to, is_item, at, may_grow }, &mut found);
                 }
             }
         }
@@ -64,7 +71,11 @@ impl Lowering<'_> {
             let own = option.writes.as_ref().and_then(|writes| writes.save_to.as_ref());
             if let Some(to) = own.or(node.save_to.as_ref()) {
                 let shape = Shape::Literal(option.value.value.clone());
-                self.hold(here, &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false, at: None }, &mut found);
+                self.hold(
+                    here,
+                    &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false, at: None, may_grow: false },
+                    &mut found,
+                );
             }
         }
         self.found.append(&mut found);
@@ -84,6 +95,7 @@ impl Lowering<'_> {
         let value = outline(literal.shape, &mut String::new(), &mut holes);
         for flaw in part.flaws(&value, &holes) {
             let (at, key, message) = match &flaw {
+                Flaw::Unfit(at, _) if literal.may_grow && is_container(&value, at) => continue,
                 Flaw::Unfit(at, message) => (at, None, message.clone()),
                 Flaw::Unknown(at, key) => (at, Some(&**key), format!("has no `{key}`")),
                 // An item is complete when it is added.

@@ -9,7 +9,7 @@ use trellis_core::{
     Input, Mapping, SessionId, ToolOutcome, ToolResult, Value,
     engine::{Request, RequestType},
     id::CallId,
-    state::PendingCall,
+    state::{CallKind, PendingCall},
     syntax::node::InputType,
 };
 
@@ -177,9 +177,16 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
     }
 
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
-        if let Note::End(summary) = note
-            && let Some(said) = summary_text(summary)
-        {
+        // The end, and a graph that failed, may say why again.
+        let said = match &note {
+            Note::End(summary) => summary_text(summary),
+            Note::Result(call, result) if matches!(call.kind, CallKind::Graph(_)) => match &result.outcome {
+                ToolOutcome::Error(error) => Some(error.message.to_string()),
+                ToolOutcome::Success(_) | ToolOutcome::Denied(_) => None,
+            },
+            _ => None,
+        };
+        if let Some(said) = said {
             // The call of a graph has the name of its node here, and `graph` in the message of the end.
             let from = |withheld: &str| withheld.find("` failed").unwrap_or_default();
             self.withheld.take_if(|withheld| said.contains(&withheld[from(withheld)..]));

@@ -21,6 +21,9 @@ use trellis_base::{
 use trellis_engine::program::Tool;
 use trellis_syntax::{document::Document, node::CallSyntax};
 
+/// Words by which a schema names keys elsewhere than in its `properties`.
+const NAMED_ELSEWHERE: [&str; 7] = ["$ref", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"];
+
 /// Names that a help lists.
 const LISTED: usize = 8;
 
@@ -263,6 +266,11 @@ impl Check<'_> {
 
     /// Arguments that a schema lets pass but does not name, one slip away from one that it does name and that is not given.
     fn misspelt(&self, flaws: &[Flaw], found: &mut Vec<Diagnostic>) {
+        let part = self.part("");
+        let has = |word: &str| part.as_ref().and_then(|part| part.source().as_map()).is_some_and(|words| words.contains(word));
+        if NAMED_ELSEWHERE.into_iter().any(has) {
+            return;
+        }
         let (declared, given) = (self.declared(""), self.given(""));
         let mut renames: BTreeSet<&str> = BTreeSet::new();
         let is_reported = |key: &str| flaws.iter().any(|flaw| matches!(flaw, Flaw::Unknown(at, known) if at.is_empty() && known == key));

@@ -10,7 +10,7 @@ use crate::{
         domain::{Misfit, TypeId, TypeTable, item_of, key_of},
         fixpoint::Analysis,
     },
-    outline::outline,
+    outline::{is_container, outline},
 };
 use trellis_base::{
     diagnostic::{Code, Diagnostic, FilePath, nearest},
@@ -136,11 +136,16 @@ fn lacking(program: &Program, write: &Write, schema: &Schema, path: &KeyPath) ->
     let mut holes = Vec::new();
     let value = outline(shape, &mut String::new(), &mut holes);
     let flaws = part_at(schema, path)?.flaws(&value, &holes);
-    if flaws.iter().any(|flaw| matches!(flaw, Flaw::Unfit(..) | Flaw::Unknown(..))) {
+    let is_reported = |flaw: &Flaw| match flaw {
+        Flaw::Unfit(at, _) => !is_container(&value, at),
+        Flaw::Unknown(..) => true,
+        Flaw::Missing(..) | Flaw::MayBeMissing(_) => false,
+    };
+    if flaws.iter().any(is_reported) {
         return None;
     }
     flaws.iter().find_map(|flaw| {
-        let Flaw::Missing(pointer, key) = flaw else { return None };
+        let (Flaw::Missing(pointer, _) | Flaw::Unfit(pointer, _)) = flaw else { return None };
         let (mut inner, mut subject, mut missing) = (&value, format!("`{path}`"), path.segments().to_vec());
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
@@ -158,6 +163,14 @@ fn lacking(program: &Program, write: &Write, schema: &Schema, path: &KeyPath) ->
                 }
             }
         }
+        let span = span_at(shape, write.origin, pointer);
+        let key = match flaw {
+            Flaw::Missing(_, key) => key,
+            Flaw::Unfit(_, message) if !is_grown(program, &missing) => {
+                return Some((span, format!("{subject} {message}"), "write what fits, or change `context`".to_owned()));
+            }
+            _ => return None,
+        };
         let given = inner.as_map().filter(|given| !given.is_empty())?;
         missing.push(Segment::Key(key.as_str().into()));
         if is_added(program, path, &missing) {
@@ -166,8 +179,18 @@ fn lacking(program: &Program, write: &Write, schema: &Schema, path: &KeyPath) ->
         let near = nearest(key, given.keys().map(|name| &**name));
         let help = near.map_or_else(|| format!("add `{key}: …`"), |near| format!("`{near}` is there: did you mean `{key}`?"));
         let message = format!("{subject} needs `{key}`, which is not given here, and nothing adds it");
-        Some((span_at(shape, write.origin, pointer), message, help))
+        Some((span, message, help))
     })
+}
+
+/// Returns whether some write of the program adds to the mapping or the list at a path.
+fn is_grown(program: &Program, container: &[Segment]) -> bool {
+    let adds = |write: &Write| match &write.to {
+        WriteTarget::Path(path) => path.segments().len() > container.len() && path.segments().starts_with(container),
+        WriteTarget::Append(path) => path.segments().starts_with(container),
+        WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
+    };
+    program.replies.iter().flat_map(|reply| &reply.update).any(adds)
 }
 
 /// Returns whether some write of the program adds a path to what is written at a path above it.
