@@ -250,6 +250,10 @@ impl Sessions {
         if is_child || running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {
             return Some(asked);
         }
+        // Its next attempt is asked for when the pause is over.
+        if call.delay > 0 && asked > self.now() {
+            return Some(asked);
+        }
         after(call.timeout)
     }
 }

@@ -131,6 +131,11 @@ impl Sessions {
             wait(Stop::Keys { node: node.clone(), missing });
             return Ok(());
         }
+        // What it said last may need a value that no store has.
+        if let Some(ended) = &state.ended {
+            wait(Stop::Ended(Arc::clone(ended)));
+            return Ok(());
+        }
         let View { next, .. } = engine.render(&state).map_err(crate::session::SessionError::from)?;
         let due = |timeout| here.entered_at.saturating_add(millis(timeout));
         let calls = match next {

@@ -379,3 +379,23 @@ fn what_is_appended_to_a_redacted_list_is_nowhere() {
         });
     }
 }
+
+/// A session that ended is over, also where its last words need a value that no store has.
+#[test]
+fn what_ended_is_over_without_its_values() {
+    let ends = Stage::new(&[
+        PROJECT,
+        ("start.md", "---\ninput_type: text\nsave_to: token\nto: end\n---\nYour token?\n"),
+        ("end.md", "Thanks for {{ token }}.\n"),
+    ]);
+    let inner = Arc::new(MemoryStore::new());
+    run(async {
+        let sessions = opened(&ends, &inner);
+        sessions.start(Start::default()).await.unwrap();
+        let turn = sessions.send(&id(), text(SECRET)).await.unwrap();
+        assert!(matches!(turn.stop, Stop::Ended(_)), "{turn:?}");
+        drop(sessions);
+        let turn = opened(&ends, &inner).view(&id()).await.unwrap();
+        assert!(matches!(turn.stop, Stop::Ended(_)) && turn.said.is_empty(), "{turn:?}");
+    });
+}

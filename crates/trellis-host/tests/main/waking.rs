@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{Start, Value};
+use trellis_core::{Input, Start, ToolError, ToolOutcome, ToolResult, Value};
 use trellis_host::{
-    Clock, Policy, SendError, Sessions, Stop,
+    Clock, Policy, SendError, Sessions, Stop, Unbound,
     sessions::{Drive, DriveError, Driven},
     store::{MemoryStore, SessionStore, StoreError},
 };
@@ -58,6 +58,34 @@ async fn drive(sessions: Arc<Sessions>) -> usize {
     let mut ends = 0;
     sessions.drive(Drive::UntilIdle, |driven| ends += usize::from(matches!(turn_of(driven).stop, Stop::Ended(_)))).await.unwrap();
     ends
+}
+
+/// A client is asked for the next attempt of its call when the pause is over, though nobody resumes the session.
+#[test]
+fn the_next_attempt_of_a_clients_call_is_asked_for_in_time() {
+    let pays = Stage::new(&[("start.md", "---\ndo: { name: pay, retry: { max: 2, base: 1h } }\nto: end\n---\n"), ("end.md", "Done.\n")]);
+    let stage = pays.policy(Policy::new().unbound(Unbound::Elsewhere).detached(true));
+    let store = Arc::new(MemoryStore::new());
+    run_timeless(async {
+        let sessions = stage.stored(&store);
+        let turn = sessions.start(Start { session: Some("s".into()), ..Start::default() }).await.unwrap();
+        let Stop::Call { call, .. } = &turn.stop else { panic!("{turn:?}") };
+        let failure = ToolResult::new(call.id.clone(), ToolOutcome::Error(ToolError::new("busy")));
+        sessions.send(&"s".into(), Input::Result(failure)).await.unwrap();
+        for sessions in [sessions, stage.stored(&store)] {
+            let mut attempts = Vec::new();
+            let told = |driven: Driven<'_>| attempts.extend(attempt(&turn_of(driven).stop));
+            sessions.drive(Drive::UntilIdle, told).await.unwrap();
+            assert!(attempts.iter().all(|attempt| *attempt == 2) && attempts.len() < 2, "{attempts:?}");
+            let turn = sessions.view(&"s".into()).await.unwrap();
+            assert_eq!(attempt(&turn.stop), Some(2), "{turn:?}");
+        }
+    });
+}
+
+/// The number of the attempt that a client is asked for.
+fn attempt(stop: &Stop) -> Option<u32> {
+    if let Stop::Call { call, .. } = stop { Some(call.attempt) } else { None }
 }
 
 #[test]
