@@ -115,16 +115,20 @@ impl Dispatcher {
                 },
             }
         }
-        let said = match &meant[..] {
-            [] if !held.is_whole => return Ok(Ruling::Later),
-            [] => return Ok(Ruling::Talk),
-            [(session, _), ..] if !self.may_decide(group, session, answer.decision).await? => language.text("approval_refused").to_owned(),
-            [(session, call)] => {
+        let said = match (&meant[..], &answer.id) {
+            ([], _) if !held.is_whole => return Ok(Ruling::Later),
+            // An id says that it is a decision, also when somebody else was quicker.
+            ([], Some(typed)) if self.hands.queue.was_asked(typed).await? => language.text("approval_gone").to_owned(),
+            ([], _) => return Ok(Ruling::Talk),
+            ([(session, _), ..], _) if !self.may_decide(group, session, answer.decision).await? => {
+                language.text("approval_refused").to_owned()
+            }
+            ([(session, call)], _) => {
                 self.underway.begin(&call.id, row);
                 let (session, call) = (session.clone(), call.clone());
                 return Ok(Ruling::Carry(Box::new(Carrying { session, call, decision: answer.decision })));
             }
-            several => {
+            (several, _) => {
                 let calls: Vec<String> = several.iter().map(|(_, call)| format!("`{}` {}", call.name, short_id(&call.id))).collect();
                 language.fill("approval_which", &[("calls", &calls.join(", ")), ("id", &short_id(&several[0].1.id))])
             }

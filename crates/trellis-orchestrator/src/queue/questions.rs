@@ -29,7 +29,8 @@ pub struct WaitingCall {
     pub asked: AskedCall,
     /// The time since which it waits, in milliseconds since 1970.
     pub since: u64,
-    /// The time at which its chat had the question, or was lost to it for good; `None` while the question is on its way.
+    /// The time at which its chat had the question, or was lost to it for good; `None` while the question is on its way,
+    /// or was put off.
     pub arrived: Option<u64>,
     /// True if those who may decide were told beside its chat.
     pub is_escalated: bool,
@@ -84,11 +85,14 @@ impl Queue {
     /// # Errors
     /// The queue fails.
     pub async fn waiting_calls(&self) -> Result<Vec<WaitingCall>, QueueError> {
-        // The last part of a question has its key. One that nobody posted is as old as the call.
+        // The last part of a question has its key. One that nobody posted is as old as the call, and the time of one that was deferred begins when it is asked again.
         let query = "select call, session, questions.provider, questions.chat, questions.thread, again, since, escalated,
-                            case when outbox.key is null then since when state = 'sent' then max(since, sent)
+                            case when questions.due is not null then null
+                                 when outbox.key is null then since when state = 'sent' then max(since, sent)
                                  when state in ('dead', 'dropped') then max(since, outbox.due) end
-                     from questions left join outbox on outbox.key = 'ask:' || call order by since";
+                     from questions left join outbox
+                       on outbox.key = 'ask:' || call || case when again > 0 and questions.due is null then ':again-' || again else '' end
+                     order by since";
         self.run(move |tables| {
             let mut statement = tables.prepare_cached(query)?;
             let waiting = |row: &Row<'_>| {
@@ -98,6 +102,16 @@ impl Queue {
             statement.query_map([], waiting)?.collect()
         })
         .await
+    }
+
+    /// Returns whether somebody was asked about a call whose id begins so.
+    ///
+    /// # Errors
+    /// The queue fails.
+    pub async fn was_asked(&self, id: &str) -> Result<bool, QueueError> {
+        let key = format!("ask:{id}%");
+        let query = "select exists (select 1 from outbox where key like ?1)";
+        self.run(move |tables| tables.query_row(query, [key], |row| row.get(0))).await
     }
 
     /// Notes that those who may decide were told of a call.

@@ -304,6 +304,26 @@ async fn a_call_waits_from_its_question_on() {
     assert_eq!(waiting().await.arrived, Some(early));
 }
 
+// orchestrator 6.2: the time of a call that was put off begins when it is asked about again; what was asked once is known
+#[tokio::test]
+async fn a_call_that_was_put_off_waits_from_the_next_question_on() {
+    let (_folder, queue) = open();
+    queue.hold("run", &ChatPlace::new("slack", "C1"), vec!["c1".to_owned()]).await.expect("held");
+    let arrived = async || queue.waiting_calls().await.expect("asked").swap_remove(0).arrived;
+    let (early, late) = (arrived().await.expect("a time") + 1_000, 7_200_000 + arrived().await.expect("a time"));
+    let first = queue.post(outgoing("C1", "ask:c1"), early).await.expect("posted");
+    queue.note_sent(first, "1", early).await.expect("noted");
+    assert_eq!(arrived().await, Some(early));
+    queue.ask_again("c1", late).await.expect("put off");
+    assert_eq!(arrived().await, None);
+    let second = queue.post(outgoing("C1", "ask:c1:again-1"), late).await.expect("posted");
+    queue.note_asking_again("c1").await.expect("noted");
+    assert_eq!(arrived().await, None);
+    queue.note_sent(second, "2", late).await.expect("noted");
+    assert_eq!(arrived().await, Some(late));
+    assert!(queue.was_asked("c1").await.expect("looked up") && !queue.was_asked("c2").await.expect("looked up"));
+}
+
 // orchestrator 6.2: whoever was asked beside the chat is known when the call waits no more
 #[tokio::test]
 async fn those_who_were_asked_elsewhere_are_known() {
