@@ -63,7 +63,10 @@ async fn drive(sessions: Arc<Sessions>) -> usize {
 /// A client is asked for the next attempt of its call when the pause is over, though nobody resumes the session.
 #[test]
 fn the_next_attempt_of_a_clients_call_is_asked_for_in_time() {
-    let pays = Stage::new(&[("start.md", "---\ndo: { name: pay, retry: { max: 2, base: 1h } }\nto: end\n---\n"), ("end.md", "Done.\n")]);
+    let pays = Stage::new(&[
+        ("start.md", "---\ntools: [{ name: pay }]\ndo: { name: pay, retry: { max: 2, base: 1h } }\nto: end\n---\n"),
+        ("end.md", "Done.\n"),
+    ]);
     let stage = pays.policy(Policy::new().unbound(Unbound::Elsewhere).detached(true));
     let store = Arc::new(MemoryStore::new());
     run_timeless(async {

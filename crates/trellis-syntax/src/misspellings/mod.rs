@@ -403,7 +403,8 @@ fn is_closed(text: &str, open: usize) -> bool {
             _ if is_quoted => {}
             '{' | '[' => depth += 1,
             '}' | ']' if depth == 1 => return true,
-            '}' | ']' => depth -= 1,
+            // Of what is no bracket itself, a part may begin with a closing one.
+            '}' | ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }

@@ -98,7 +98,7 @@ fn a_restoration_that_was_cut_off_is_finished() {
         let logs = house.0.path().join("_workspace/logs");
         let ran = house.0.path().join("ran");
         let is_half = || fs::read_to_string(&ran).is_ok_and(|text| text.lines().count() == nth) && (50..MANY).contains(&count(&logs));
-        assert!(house.0.cut(&SESSION, Some(&wish("break some things")), &is_half), "{nth}: it was over before it was killed");
+        assert!(house.0.cut(&SESSION, Some(&wish("break things as a drill")), &is_half), "{nth}: it was over before it was killed");
         assert_ne!(house.files(), before, "{nth}: it was killed in its middle");
         let resumed = house.0.play_in(&SESSION, None, &[], &[]);
         assert_eq!((&resumed.output()["status"], &resumed.output()["code"]), (&json!("FAILED"), &json!("verify_failed")), "{resumed:#?}");

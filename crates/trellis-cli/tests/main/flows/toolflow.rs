@@ -253,7 +253,7 @@ fn a_skill_without_a_dry_run_is_executed_at_once() {
 fn what_fails_its_verification_is_restored() {
     let house = House::scored(95.0, 12);
     let before = house.files();
-    let wish = json!({ "user_prompt": "break some things", "risk_score": 3 });
+    let wish = json!({ "user_prompt": "break things as a drill", "risk_score": 3 });
     let played = house.0.play(&wish, &[("TRINITY_TOOLFLOW_FORCE_DECISION", "AUTO_RUN")], &[]);
     let card = played.output();
     assert_eq!((played.code, &card["status"], &card["code"]), (Some(1), &json!("FAILED"), &json!("verify_failed")), "{played:#?}");
@@ -309,7 +309,7 @@ fn a_skill_that_nobody_wished_for_is_no_candidate() {
 #[test]
 fn the_risk_of_the_skill_counts() {
     let house = House::scored(95.0, 12);
-    let played = house.0.play(&json!({ "user_prompt": "break some things", "risk_score": 3 }), &[], &[]);
+    let played = house.0.play(&json!({ "user_prompt": "break things as a drill", "risk_score": 3 }), &[], &[]);
     assert_eq!(decided(&played), ("ASK".into(), "ASK".into()), "{played:#?}");
     assert_eq!(played.results("serenity_gate")[0]["result"]["risk"], 60.0);
 }
