@@ -78,7 +78,7 @@
 #[cfg(feature = "schemars")]
 pub use trellis_base::json_schema;
 pub use trellis_base::{Code, Context, Diagnostic, Dialect, Mapping, NodeId, SessionId, SignalName, Value};
-pub use trellis_base::{context, diagnostic, id, language, path, schema, scope, span, template, value, witness};
+pub use trellis_base::{diagnostic, id, language, path, span, template, witness};
 pub use trellis_compiler::{self as compile, Compiled, compile, context_types, transcript};
 pub use trellis_draw as draw;
 #[cfg(feature = "miette")]
@@ -89,6 +89,26 @@ pub use trellis_engine::{
 };
 pub use trellis_ide as query;
 pub use trellis_syntax::{self as syntax, Document, Source, builtin};
+
+/// The context of a session.
+pub mod context {
+    pub use trellis_base::context::{Context, NotAMapping};
+}
+
+/// JSON Schemas, and how values fit them.
+pub mod schema {
+    pub use trellis_base::schema::{Breach, Flaw, Hole, Schema, SchemaError, SchemaWord, below};
+}
+
+/// The values that templates and guards can read (language 4.1 to 4.3).
+pub mod scope {
+    pub use trellis_base::scope::{RESERVED, Scope, Sys};
+}
+
+/// Values: JSON with exact integers, cheap to clone.
+pub mod value {
+    pub use trellis_base::value::{ConvertError, DEPTH, Iter, JsonError, Key, List, Mapping, Segment, Value, from_value, to_value};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
