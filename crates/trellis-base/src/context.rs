@@ -176,14 +176,14 @@ impl Context {
 
     /// Appends items to the list at a path, which is created if absent. Another value at the path, or one that blocks it, stays as it is.
     pub fn append(&mut self, path: &KeyPath, items: &List) {
-        if let Ok(list) = self.appended(path, Value::List(items.clone())) {
+        if let Ok(list) = self.list_with(path, Value::List(items.clone())) {
             // The same append was possible when it was recorded.
             let _ = self.write(path, list.into());
         }
     }
 
     /// Returns the list at a path with one more item, or with all of another list; any other value there is the error.
-    pub fn appended(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
+    pub fn list_with(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
         let mut list = match self.lookup(path) {
             None => List::new(),
             Some(Value::List(items)) => items.clone(),

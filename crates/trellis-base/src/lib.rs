@@ -1,5 +1,5 @@
-//! What every crate of the core stands on: values and their schemas, templates, findings as data, and the words that parser, program, state and engine
-//! share.
+//! Values and their schemas, templates, findings as data, and the words that parser, program, state and engine share: the ground on which the other
+//! crates of the core stand.
 //!
 //! **Invariant:** nothing here knows a document, a program, a state, or a step; nothing but [`template`] knows the template engine.
 

@@ -78,7 +78,7 @@ impl SymbolIndex {
         let mut documents: Vec<Arc<Document>> = self
             .documents
             .iter()
-            .map(|document| to.get(&document.path).map_or_else(|| document.clone(), |to| Arc::new(document.moved(FilePath::clone(to)))))
+            .map(|document| to.get(&document.path).map_or_else(|| document.clone(), |to| Arc::new(document.at_path(FilePath::clone(to)))))
             .collect();
         documents.sort_by(|a, b| a.path.cmp(&b.path));
         let mut after = Self::default();

@@ -109,7 +109,7 @@ impl Document {
 
     /// Returns the same file at another path.
     #[must_use]
-    pub fn moved(&self, path: FilePath) -> Self {
+    pub fn at_path(&self, path: FilePath) -> Self {
         let moved = Self::new(path, Arc::clone(&self.text), self.content.clone(), self.diagnostics.clone(), self.allows.clone());
         Self { is_graph: self.is_graph, ..moved }
     }

@@ -25,7 +25,7 @@ fn below(at: &str, first: &Value, second: &Value) -> Option<String> {
             return None;
         }
     }
-    let keys: BTreeSet<&str> = required(first).into_iter().chain(required(second)).collect();
+    let keys: BTreeSet<&str> = required_keys(first).into_iter().chain(required_keys(second)).collect();
     keys.into_iter().find_map(|key| {
         let path = if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
         if forbids(first, key) {
@@ -45,11 +45,11 @@ fn forbids(schema: &Mapping, key: &str) -> bool {
 }
 
 fn listed(kinds: &[&str]) -> String {
-    kinds.iter().map(|kind| named(kind)).collect::<Vec<_>>().join(" or ")
+    kinds.iter().map(|kind| kind_name(kind)).collect::<Vec<_>>().join(" or ")
 }
 
 /// Returns the name of a type in sentences.
-pub fn named(kind: &str) -> &'static str {
+pub fn kind_name(kind: &str) -> &'static str {
     match kind {
         "string" => "a text",
         "integer" => "an integer",
@@ -70,7 +70,7 @@ pub fn types(schema: &Mapping) -> Option<Vec<&str>> {
 }
 
 /// Returns the keys that a schema requires.
-pub fn required(schema: &Mapping) -> Vec<&str> {
+pub fn required_keys(schema: &Mapping) -> Vec<&str> {
     schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 

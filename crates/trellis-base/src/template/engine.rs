@@ -168,7 +168,7 @@ impl TemplateEngine {
     }
 
     /// Returns the term of its sole expression, if that is no path.
-    pub(super) fn made(&self) -> Option<&Term> {
+    pub(super) fn term(&self) -> Option<&Term> {
         self.made.as_deref()
     }
 

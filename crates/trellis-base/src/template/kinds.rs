@@ -13,7 +13,7 @@ use crate::value::Value;
 pub struct KindSet(u16);
 
 impl KindSet {
-    /// Nothing.
+    /// No value.
     pub const NONE: Self = Self(0);
     /// Null.
     pub const NULL: Self = Self(1);

@@ -198,9 +198,9 @@ impl Expression {
     }
 
     /// Returns the term of its value, if it is no path.
-    pub fn made(&self) -> &Term {
+    pub fn term(&self) -> &Term {
         match &self.template.inner.body {
-            Body::Engine(engine) => engine.made().unwrap_or(&Term::Unknown),
+            Body::Engine(engine) => engine.term().unwrap_or(&Term::Unknown),
             Body::Pieces(_) | Body::Literal | Body::Broken => &Term::Unknown,
         }
     }

@@ -4,7 +4,7 @@
 
 use trellis_base::{
     diagnostic::{Code, Diagnostic},
-    schema::disjoint::{named, property, required, types},
+    schema::disjoint::{kind_name, property, required_keys, types},
     value::{Mapping, Value},
 };
 use trellis_engine::program::Tool;
@@ -40,7 +40,7 @@ fn schema(schema: Option<&trellis_base::schema::Schema>) -> Option<&Mapping> {
 
 /// Adds the differences in arguments: those that the first accepts and the second does not.
 fn arguments(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
-    let needed = required(second).into_iter().filter(|key| !required(first).contains(key)).map(|key| format!("`{key}`"));
+    let needed = required_keys(second).into_iter().filter(|key| !required_keys(first).contains(key)).map(|key| format!("`{key}`"));
     let needed: Vec<_> = needed.collect();
     if !needed.is_empty() {
         why.push(format!("it needs {}", needed.join(", ")));
@@ -61,7 +61,7 @@ fn results(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
         why.push(format!("it returns {now}, not {before}"));
         return;
     }
-    let missing = required(first).into_iter().filter(|key| !required(second).contains(key));
+    let missing = required_keys(first).into_iter().filter(|key| !required_keys(second).contains(key));
     why.extend(missing.map(|key| format!("its result need not have `{key}`")));
     for (key, before) in properties(first) {
         let now = property(second, key);
@@ -89,7 +89,7 @@ fn types_differ(wide: &Mapping, narrow: &Mapping) -> Option<(String, String)> {
     let (before, now) = (types(wide)?, types(narrow)?);
     let fits = |kind: &&str| now.contains(kind) || (*kind == "integer" && now.contains(&"number"));
     let missing: Vec<_> = before.iter().filter(|kind| !fits(kind)).copied().collect();
-    let shown = |kinds: &[&str]| kinds.iter().map(|kind| named(kind)).collect::<Vec<_>>().join(" or ");
+    let shown = |kinds: &[&str]| kinds.iter().map(|kind| kind_name(kind)).collect::<Vec<_>>().join(" or ");
     (!missing.is_empty()).then(|| (shown(&now), shown(&missing)))
 }
 

@@ -50,7 +50,7 @@ impl Lowering<'_> {
                     }
                 }
                 Shape::Expression(expression) => {
-                    for value in constants(expression.made()) {
+                    for value in constants(expression.term()) {
                         let items = if is_item { value.as_list().map(|items| items.iter().cloned().collect::<Vec<_>>()) } else { None };
                         for value in items.unwrap_or_else(|| vec![value.clone()]) {
                             self.hold(

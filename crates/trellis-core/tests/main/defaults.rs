@@ -1,4 +1,4 @@
-//! What editors say of defaults.
+//! The defaults that editors show.
 
 use serde_json::json;
 use trellis_core::{

@@ -77,7 +77,7 @@ impl Move<'_> {
     }
 
     fn append(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {
-        let list = self.state.context.appended(path, value).map_err(|other| {
+        let list = self.state.context.list_with(path, value).map_err(|other| {
             let kind = with_article(other.kind());
             Stop::failed(Failure::Write, node, format!("`{node}`: nothing can be appended to `{path}`: it is {kind}, not a list"))
         })?;

@@ -190,7 +190,7 @@ impl PendingCall {
         }
     }
 
-    /// What the templates of a binding read of it as `call` (language 9.2): `id`, `key` and `attempt`.
+    /// Its `id`, `key` and `attempt`, which the templates of a binding read as `call` (language 9.2).
     pub fn identity(&self) -> Mapping {
         let parts = [
             ("id", Value::Text(self.id.shared())),

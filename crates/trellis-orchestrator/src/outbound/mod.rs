@@ -230,7 +230,7 @@ impl Outbox {
     }
 }
 
-/// What a message says first that waited for so many milliseconds, if that was long.
+/// The prefix of a message that waited for so many milliseconds, if that was long.
 pub(crate) fn late_prefix(language: Language, waited: u64) -> Option<String> {
     (waited >= LATE_MS).then(|| language.fill("late", &[("minutes", &(waited / 60_000).to_string())]))
 }

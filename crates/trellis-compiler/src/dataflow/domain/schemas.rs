@@ -157,7 +157,7 @@ impl TypeTable {
         let mut fields = Fields { named: Vec::new(), others };
         for (key, property) in declared.into_iter().flat_map(Mapping::iter) {
             let property = self.schema(root, property, left, depth + 1);
-            let property = if required(schema, key) { property } else { self.join(property, TypeId::ABSENT) };
+            let property = if is_required(schema, key) { property } else { self.join(property, TypeId::ABSENT) };
             fields.set(key, property);
         }
         for name in schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str) {
@@ -240,6 +240,6 @@ pub(crate) fn plain(schema: &Value) -> Value {
     }
 }
 
-fn required(schema: &Mapping, name: &str) -> bool {
+fn is_required(schema: &Mapping, name: &str) -> bool {
     schema.get("required").and_then(Value::as_list).is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name)))
 }

@@ -329,7 +329,7 @@ impl<'p> Interner<'_, 'p> {
                     None => self.path(path).map_or(SourceExpr::Known(TypeId::UNKNOWN), |path| SourceExpr::Path(path, optional)),
                 },
                 None => {
-                    let made = self.term(expression.made());
+                    let made = self.term(expression.term());
                     if expression.is_optional() {
                         return made;
                     }

@@ -48,7 +48,7 @@ pub(crate) fn each_followed<'p>(shape: &'p Shape, see: &mut impl FnMut(&'p KeyPa
     match shape {
         Shape::Expression(expression) => {
             expression.path().into_iter().for_each(|(path, _)| see(path));
-            expression.made().each_path(see);
+            expression.term().each_path(see);
         }
         Shape::List(items) => items.iter().for_each(|item| each_followed(&item.value, see)),
         Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_followed(&shape.value, see)),

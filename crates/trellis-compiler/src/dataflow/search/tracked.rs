@@ -117,7 +117,7 @@ pub(crate) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
             if let Some((path, optional)) = expression.path() {
                 see(path, optional);
             }
-            expression.made().each_path(&mut |path| see(path, false));
+            expression.term().each_path(&mut |path| see(path, false));
         }
         Shape::List(items) => items.iter().for_each(|item| each_path(&item.value, see)),
         Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_path(&shape.value, see)),

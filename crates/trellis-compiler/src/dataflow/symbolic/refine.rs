@@ -214,7 +214,7 @@ impl Constraints {
     fn symbolic_parts(&mut self, at: VarId, schema: &Schema) -> Vec<(Key, SymValue)> {
         let map = schema.source().as_map();
         let named = map.and_then(|map| map.get("properties")).and_then(Value::as_map).into_iter().flat_map(Mapping::keys).cloned();
-        let required = required(schema).map(Key::from);
+        let required = required_names(schema).map(Key::from);
         let keys: std::collections::BTreeSet<Key> = named.chain(required).collect();
         let part = |key: Key| {
             let found = self.below(&SymValue::Var(at), &[Segment::Key(key.clone())]).sym();
@@ -225,7 +225,7 @@ impl Constraints {
 
     /// Constrains one field so that the mapping violates a schema: by absence, or by its value.
     fn broken_parts(&mut self, of: &SymValue, parts: &[(Key, SymValue)], schema: &Schema, anything: bool) -> CanViolate {
-        for name in required(schema) {
+        for name in required_names(schema) {
             match parts.iter().find(|(key, _)| **key == *name) {
                 None => return CanViolate::Yes,
                 Some((_, part)) if self.presence(part).is_none() && self.assume_present(part, false) => return CanViolate::Yes,
@@ -247,7 +247,7 @@ impl Constraints {
         }
         // One field at a time: by absence, or by its value.
         for (key, part) in self.symbolic_parts(at, schema) {
-            let is_needed = required(schema).any(|name| *name == *key);
+            let is_needed = required_names(schema).any(|name| *name == *key);
             let inner = self.demanded(schema, &key);
             let by_part = self.tried(|constraints| {
                 let lacks = is_needed && constraints.presence(&part).is_none() && constraints.assume_present(&part, false);
@@ -369,6 +369,6 @@ impl Constraints {
     }
 }
 
-fn required(schema: &Schema) -> impl Iterator<Item = &str> {
+fn required_names(schema: &Schema) -> impl Iterator<Item = &str> {
     schema.source().as_map().and_then(|map| map.get("required")).and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -22,13 +22,13 @@ impl SymState {
         if let Some(value) = self.work_out(expression) {
             return SymValue::Known(value);
         }
-        let of = self.type_of(expression.made());
+        let of = self.type_of(expression.term());
         self.constraints.of_type(of, expression.is_optional())
     }
 
     /// Returns the value of an expression whose operands are all known.
     fn work_out(&mut self, expression: &Expression) -> Option<Value> {
-        let term = expression.made();
+        let term = expression.term();
         if !term.is_exact() {
             return None;
         }
