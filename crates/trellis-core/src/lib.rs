@@ -75,6 +75,11 @@
 //! case is a compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and
 //! may change with every minor version.
 
+pub mod context;
+pub mod schema;
+pub mod scope;
+pub mod value;
+
 #[cfg(feature = "schemars")]
 pub use trellis_base::json_schema;
 pub use trellis_base::{Code, Context, Diagnostic, Dialect, Mapping, NodeId, SessionId, SignalName, Value};
@@ -89,26 +94,6 @@ pub use trellis_engine::{
 };
 pub use trellis_ide as query;
 pub use trellis_syntax::{self as syntax, Document, Source, builtin};
-
-/// The context of a session.
-pub mod context {
-    pub use trellis_base::context::{Context, NotAMapping};
-}
-
-/// JSON Schemas, and how values fit them.
-pub mod schema {
-    pub use trellis_base::schema::{Breach, Flaw, Hole, Schema, SchemaError, SchemaWord, below};
-}
-
-/// The values that templates and guards can read (language 4.1 to 4.3).
-pub mod scope {
-    pub use trellis_base::scope::{RESERVED, Scope, Sys};
-}
-
-/// Values: JSON with exact integers, cheap to clone.
-pub mod value {
-    pub use trellis_base::value::{ConvertError, DEPTH, Iter, JsonError, Key, List, Mapping, Segment, Value, from_value, to_value};
-}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,0 +1,3 @@
+//! The context of a session.
+
+pub use trellis_base::context::{Context, NotAMapping};
